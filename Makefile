@@ -1,0 +1,50 @@
+# Every target sets itself up: Python 3.11+ with pip is all that a machine needs.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test unit lint types imports format bench lock clean
+
+help:  ## list the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+$(BIN)/uv:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "ragtrace needs Python 3.11 or newer; set PYTHON=/path/to/python3.11"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet 'uv>=0.5'
+
+$(STAMP): $(BIN)/uv pyproject.toml requirements.lock
+	$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements.lock
+	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+demo: $(STAMP)  ## answer 14 questions, judge them, show where each failed
+	$(BIN)/ragtrace demo
+
+test: lint types imports unit  ## lint, types, import directions and all tests
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(STAMP)
+	$(BIN)/mypy
+
+imports: $(STAMP)
+	$(BIN)/lint-imports
+
+unit: $(STAMP)  ## the tests alone
+	$(BIN)/pytest -m 'not slow'
+
+format: $(STAMP)  ## rewrite in the house format
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+lock: $(BIN)/uv  ## resolve the lock file anew
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-annotate --extra dev \
+	  --python-version 3.11 pyproject.toml requirements.build.in -o requirements.lock
+
+clean:  ## remove the environment and caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,1 @@
+"""The subcommands of ``ragtrace``, one module each."""

@@ -1,0 +1,1 @@
+"""Framework integrations, one file each; they only translate callbacks into ragtrace calls."""

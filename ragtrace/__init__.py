@@ -1,0 +1,1 @@
+"""ragtrace: which of the four ways did a RAG answer fail?"""

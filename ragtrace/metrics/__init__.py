@@ -1,0 +1,1 @@
+"""Metrics: one file each; pure arithmetic from verdicts to outcomes."""

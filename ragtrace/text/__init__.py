@@ -1,0 +1,1 @@
+"""Text: sentences, claims, citations, abstentions; English and Chinese."""
