@@ -126,7 +126,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class GivenCitation:
-    """A citation that the app recorded in structured form: the answer's characters [start, end) cite a document.
+    """A citation that the app recorded in structured form: characters [start, end) of the answer cite.
 
     ``document`` is a document id, or a 1-based rank where it is an int.
     """
@@ -227,7 +227,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One factual statement of the answer. ``start`` and ``end`` locate its unit; ``unit`` is the unit's index."""
+    """One factual statement of the answer. ``start``, ``end`` locate its unit, ``unit`` is the unit's index."""
 
     text: str
     unit: int

@@ -9,8 +9,12 @@ from __future__ import annotations
 
 import importlib
 import sys
+from typing import TYPE_CHECKING
 
 from ragtrace.errors import MissingExtra, RagtraceError
+
+if TYPE_CHECKING:
+    import click
 
 COMMANDS = {
     "demo": "Answer questions with a small RAG app, judge them, show where each failed.",
@@ -48,7 +52,7 @@ def run(arguments: list[str]) -> int:
         return 2
 
 
-def _group():  # type: ignore[no-untyped-def]  # click is not importable where this module must be
+def _group() -> click.Group:
     import click
 
     class Lazy(click.Group):
@@ -76,7 +80,7 @@ def _group():  # type: ignore[no-untyped-def]  # click is not importable where t
     @click.group(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"]})
     @click.version_option(package_name="ragtrace")
     def ragtrace() -> None:
-        """Which of the four ways did a RAG answer fail? Scores on your own spans, in the tracing UI you have."""
+        """Which of the four ways did a RAG answer fail? Scores on your own spans, in your own UI."""
 
     return ragtrace
 
