@@ -1,0 +1,1 @@
+"""The read side: spans of any dialect → interactions."""
