@@ -1,0 +1,38 @@
+"""OTLP in and out: the one border between encoded requests and plain Python.
+
+Spans travel as the bytes that came (:class:`RawSpan`). They are cut out of a request and joined into another
+without being decoded; readers get decoded copies (:class:`ragtrace.model.SpanRecord`); attributes are
+appended behind the original bytes.
+"""
+
+from __future__ import annotations
+
+from ragtrace_collector.otlp_frames import RawSpan, append_attributes, join, kind_of_protobuf, split
+from ragtrace_collector.otlp_json import (
+    kind_of_json,
+    logs_request_from_json,
+    to_json,
+    trace_request_from_json,
+)
+from ragtrace_collector.otlp_read import Survey, read_logs, read_span, read_spans, scope_of, survey
+from ragtrace_collector.otlp_write import encode_log, encode_span
+
+__all__ = [
+    "RawSpan",
+    "Survey",
+    "append_attributes",
+    "encode_log",
+    "encode_span",
+    "join",
+    "kind_of_json",
+    "kind_of_protobuf",
+    "logs_request_from_json",
+    "read_logs",
+    "read_span",
+    "read_spans",
+    "scope_of",
+    "split",
+    "survey",
+    "to_json",
+    "trace_request_from_json",
+]

@@ -1,0 +1,152 @@
+"""Spans as the bytes that came: cut out of a request, joined into another, attributes appended behind."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from ragtrace.model import AttributeValue
+from ragtrace_collector.otlp_values import encode_attributes
+from ragtrace_collector.otlp_wire import FIXED32, FIXED64, VARINT, delimited, fields, tag
+
+_RESOURCE_SPANS, _SCOPE_SPANS, _SPANS = tag(1), tag(2), tag(2)
+_TRACE_ID, _SPAN_ID, _PARENT_ID, _ATTRIBUTES = tag(1), tag(2), tag(4), tag(9)
+_KEY = tag(1)
+
+
+@dataclass(frozen=True, slots=True)
+class RawSpan:
+    """One span as received, undecoded.
+
+    ``trace_id``, ``span_id`` and ``parent_id`` (``b""`` for a root) are the raw ids. ``resource`` is the
+    encoded ResourceSpans around it without scope_spans, ``scope`` the encoded ScopeSpans without spans,
+    ``data`` the Span message, untouched.
+    """
+
+    trace_id: bytes
+    span_id: bytes
+    parent_id: bytes
+    resource: bytes
+    scope: bytes
+    data: bytes
+
+    @property
+    def size(self) -> int:
+        """Bytes that the span takes in a request, its share of resource and scope apart."""
+        return len(self.data)
+
+
+def split(body: bytes) -> list[RawSpan]:
+    """An encoded ExportTraceServiceRequest → its spans, in order.
+
+    Checks the framing down to the fields of each span, not what is inside attributes and events.
+
+    Raises:
+        MalformedOtlp: the bytes are no such request.
+    """
+    return [
+        _raw_span(body, value, stop, resource, scope)
+        for resource, scopes in _parts(body)
+        for scope, spans in scopes
+        for value, stop in spans
+    ]
+
+
+def _parts(body: bytes) -> Iterator[tuple[bytes, Iterator[tuple[bytes, list[tuple[int, int]]]]]]:
+    """Each resource without its scopes; each of those, lazily, without its spans, and where they are."""
+    for found, _, value, stop in fields(body, 0, len(body)):
+        if found == _RESOURCE_SPANS:
+            resource, scopes = _without(body, value, stop, _SCOPE_SPANS)
+            yield resource, (_without(body, *scope, _SPANS) for scope in scopes)
+
+
+def _without(body: bytes, at: int, end: int, key: int) -> tuple[bytes, list[tuple[int, int]]]:
+    """The message at ``body[at:end]`` → its bytes without the ``key`` fields, and where those have values."""
+    kept, cut = [], []
+    for found, start, value, stop in fields(body, at, end):
+        if found == key:
+            cut.append((value, stop))
+        else:
+            kept.append(body[start:stop])
+    return b"".join(kept), cut
+
+
+def _raw_span(body: bytes, at: int, end: int, resource: bytes, scope: bytes) -> RawSpan:
+    trace_id = span_id = parent_id = b""
+    for key, _, value, stop in fields(body, at, end):
+        if key == _TRACE_ID:
+            trace_id = body[value:stop]
+        elif key == _SPAN_ID:
+            span_id = body[value:stop]
+        elif key == _PARENT_ID:
+            parent_id = body[value:stop]
+    return RawSpan(trace_id, span_id, parent_id, resource, scope, body[at:end])
+
+
+_SPAN_TAGS = {tag(1), tag(2), tag(7, FIXED64), tag(8, FIXED64), tag(6, VARINT)}
+_LOG_TAGS = {tag(1, FIXED64), tag(2, VARINT), tag(11, FIXED64), tag(8, FIXED32), tag(6)}
+
+
+def kind_of_protobuf(body: bytes) -> Literal["spans", "logs"]:
+    """An encoded request → what it holds. Both kinds are framed alike, their innermost messages are not.
+
+    An empty request is of either kind; ``"spans"`` is said.
+
+    Raises:
+        MalformedOtlp: the bytes are neither.
+    """
+    for _, scopes in _parts(body):
+        for _, records in scopes:
+            for at, end in records:
+                for key, *_ in fields(body, at, end):
+                    if key in _SPAN_TAGS:
+                        return "spans"
+                    if key in _LOG_TAGS:
+                        return "logs"
+    return "spans"
+
+
+def join(spans: Iterable[RawSpan]) -> bytes:
+    """Spans → an encoded ExportTraceServiceRequest, grouped by resource and scope.
+
+    Groups stand in order of first appearance. Every byte of resource, scope and span is kept.
+    """
+    groups: dict[bytes, dict[bytes, list[bytes]]] = {}
+    for span in spans:
+        groups.setdefault(span.resource, {}).setdefault(span.scope, []).append(delimited(2, span.data))
+    return b"".join(
+        delimited(
+            1,
+            resource + b"".join(delimited(2, scope + b"".join(data)) for scope, data in scopes.items()),
+        )
+        for resource, scopes in groups.items()
+    )
+
+
+def append_attributes(
+    span: RawSpan, attributes: Mapping[str, AttributeValue], drop: Collection[str] = ()
+) -> RawSpan:
+    """The span with ``attributes`` appended behind its own bytes.
+
+    Attributes that carry one of the new keys, or one of ``drop``, are cut out; all else keeps its bytes.
+
+    Raises:
+        MalformedOtlp: the span's bytes are no message.
+    """
+    gone = {key.encode("utf-8", "replace") for key in (*attributes, *drop)}
+    kept = [
+        span.data[start:stop]
+        for key, start, value, stop in fields(span.data, 0, len(span.data))
+        if key != _ATTRIBUTES or _key_of(span.data, value, stop) not in gone
+    ]
+    added = (delimited(9, encoded) for encoded in encode_attributes(attributes))
+    return replace(span, data=b"".join((*kept, *added)))
+
+
+def _key_of(data: bytes, at: int, end: int) -> bytes:
+    name = b""
+    for key, _, value, stop in fields(data, at, end):
+        if key == _KEY:
+            name = data[value:stop]
+    return name
