@@ -1,12 +1,12 @@
 """What travels between the stages, and the one verb that they share.
 
-Every arrow of the pipeline is ``await next.consume(item)``; a stage gets ``next`` in its constructor and never
-names another stage. Items are frozen: the enricher alone makes changed spans, as new bytes.
+Every arrow of the pipeline is ``await next.consume(item)``; a stage gets ``next`` in its constructor and
+never names another stage. Items are frozen: the enricher alone makes changed spans, as new bytes.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -31,10 +31,11 @@ class Consumer(Protocol[T_contra]):
         """Take one item."""
 
 
-class Refused(Exception):  # noqa: N818  # an answer to the sender, no fault of ours
-    """An item was not taken. ``reason`` is short and from a closed list, ``retry_after`` is in seconds.
+class Refused(Exception):
+    """An item was not taken: an answer to the sender, no fault of ours.
 
-    Receivers answer 429 with Retry-After, or RESOURCE_EXHAUSTED with RetryInfo.
+    ``reason`` is short and from a closed list, ``retry_after`` is in seconds. Receivers answer 429 with
+    Retry-After, or RESOURCE_EXHAUSTED with RetryInfo.
     """
 
     def __init__(self, reason: str, retry_after: float = 1.0) -> None:
@@ -92,6 +93,8 @@ class HeldInteraction:
     reason: ReleaseReason
     first_at: float
     released_at: float
+    left: tuple[RawSpan, ...] = ()
+    """Spans of it that had to leave before its entry came: to be read, not to be exported again."""
     logs: tuple[LogRecord, ...] = ()
 
     @property
@@ -131,4 +134,3 @@ class JudgedInteraction:
     evaluations: tuple[Evaluation, ...] = ()
     screens: tuple[Evaluation, ...] = ()
     skipped: str | None = None
-    dialects: tuple[str, ...] = field(default=())
