@@ -71,7 +71,7 @@ class SpanRecord:
 
 @dataclass(frozen=True, slots=True)
 class LogRecord:
-    """A decoded OTLP log record that names a span."""
+    """A decoded OTLP log record that names a trace; ``span_id`` is ``""`` where it names no span."""
 
     trace_id: str
     span_id: str

@@ -7,26 +7,45 @@ appended behind the original bytes.
 
 from __future__ import annotations
 
-from ragtrace_collector.otlp_frames import RawSpan, append_attributes, join, kind_of_protobuf, split
+from ragtrace_collector.otlp_frames import (
+    Glance,
+    RawSpan,
+    append_attributes,
+    glance,
+    join,
+    kind_of_protobuf,
+    split,
+)
 from ragtrace_collector.otlp_json import (
     kind_of_json,
     logs_request_from_json,
     to_json,
     trace_request_from_json,
 )
-from ragtrace_collector.otlp_read import Survey, read_logs, read_span, read_spans, scope_of, survey
+from ragtrace_collector.otlp_read import (
+    Survey,
+    read_attributes,
+    read_logs,
+    read_span,
+    read_spans,
+    scope_of,
+    survey,
+)
 from ragtrace_collector.otlp_write import encode_log, encode_span
 
 __all__ = [
+    "Glance",
     "RawSpan",
     "Survey",
     "append_attributes",
     "encode_log",
     "encode_span",
+    "glance",
     "join",
     "kind_of_json",
     "kind_of_protobuf",
     "logs_request_from_json",
+    "read_attributes",
     "read_logs",
     "read_span",
     "read_spans",

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
+from ragtrace.errors import MalformedOtlp
 from ragtrace.model import AttributeValue
+from ragtrace_collector import otlp_schema as schema
+from ragtrace_collector.otlp_schema import text
 from ragtrace_collector.otlp_values import encode_attributes
 from ragtrace_collector.otlp_wire import FIXED32, FIXED64, VARINT, delimited, fields, tag
 
 _RESOURCE_SPANS, _SCOPE_SPANS, _SPANS = tag(1), tag(2), tag(2)
-_TRACE_ID, _SPAN_ID, _PARENT_ID, _ATTRIBUTES = tag(1), tag(2), tag(4), tag(9)
-_KEY = tag(1)
+_ATTRIBUTES, _KEY = tag(9), tag(1)
+_REMOTE_PARENT = 0x300
+"""Bits of Span.flags: whether the parent is remote is known, and it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,20 +41,83 @@ class RawSpan:
         return len(self.data)
 
 
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """A span as received, with what is known of it without reading it.
+
+    ``scope`` is the name of its instrumentation scope, ``keys`` its attribute keys (UTF-8 bytes, in order).
+    ``remote_parent`` says that its parent lives in another process (false where the span does not tell).
+    """
+
+    raw: RawSpan
+    scope: str
+    keys: tuple[bytes, ...]
+    remote_parent: bool
+
+
 def split(body: bytes) -> list[RawSpan]:
     """An encoded ExportTraceServiceRequest → its spans, in order.
 
-    Checks the framing down to the fields of each span, not what is inside attributes and events.
+    Checks the framing down to the fields of each span and the keys of its attributes, not their values, nor
+    events and links.
+
+    Raises:
+        MalformedOtlp: the bytes are no such request.
+    """
+    return [raw for raw, _, _ in _spans(body)]
+
+
+def glance(body: bytes) -> list[Glance]:
+    """As :func:`split`, with what can be known of each span at little cost.
 
     Raises:
         MalformedOtlp: the bytes are no such request.
     """
     return [
-        _raw_span(body, value, stop, resource, scope)
-        for resource, scopes in _parts(body)
-        for scope, spans in scopes
-        for value, stop in spans
+        Glance(
+            raw,
+            scope,
+            tuple([attribute.key for attribute in message.attributes]),
+            message.flags & _REMOTE_PARENT == _REMOTE_PARENT,
+        )
+        for raw, scope, message in _spans(body)
     ]
+
+
+def _spans(body: bytes) -> Iterator[tuple[RawSpan, str, Any]]:
+    """Each span with the name of its scope and its shallow message.
+
+    The walk knows where a span lies, the protobuf runtime what is in it: side by side they cost a third of
+    a walk through all the fields.
+    """
+    places = _places(body)
+    try:
+        for resource in schema.parse(schema.ShallowTraceRequest, body).resource_spans:
+            for scope in resource.scope_spans:
+                scope_name = text(scope.scope.name)
+                for span in scope.spans:
+                    resource_bytes, scope_bytes, at, end = next(places)
+                    yield (
+                        RawSpan(
+                            span.trace_id,
+                            span.span_id,
+                            span.parent_span_id,
+                            resource_bytes,
+                            scope_bytes,
+                            body[at:end],
+                        ),
+                        scope_name,
+                        span,
+                    )
+    except StopIteration:
+        raise MalformedOtlp("the request is framed in two ways") from None
+
+
+def _places(body: bytes) -> Iterator[tuple[bytes, bytes, int, int]]:
+    for resource, scopes in _parts(body):
+        for scope, spans in scopes:
+            for at, end in spans:
+                yield resource, scope, at, end
 
 
 def _parts(body: bytes) -> Iterator[tuple[bytes, Iterator[tuple[bytes, list[tuple[int, int]]]]]]:
@@ -70,18 +137,6 @@ def _without(body: bytes, at: int, end: int, key: int) -> tuple[bytes, list[tupl
         else:
             kept.append(body[start:stop])
     return b"".join(kept), cut
-
-
-def _raw_span(body: bytes, at: int, end: int, resource: bytes, scope: bytes) -> RawSpan:
-    trace_id = span_id = parent_id = b""
-    for key, _, value, stop in fields(body, at, end):
-        if key == _TRACE_ID:
-            trace_id = body[value:stop]
-        elif key == _SPAN_ID:
-            span_id = body[value:stop]
-        elif key == _PARENT_ID:
-            parent_id = body[value:stop]
-    return RawSpan(trace_id, span_id, parent_id, resource, scope, body[at:end])
 
 
 _SPAN_TAGS = {tag(1), tag(2), tag(7, FIXED64), tag(8, FIXED64), tag(6, VARINT)}

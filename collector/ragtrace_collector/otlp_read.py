@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -99,6 +99,20 @@ def read_span(span: RawSpan) -> SpanRecord:
     )
 
 
+def read_attributes(span: RawSpan, keys: Collection[str]) -> dict[str, AttributeValue]:
+    """Those attributes of a span whose key is one of ``keys``; the rest is not decoded.
+
+    Raises:
+        MalformedOtlp: the span's bytes are no span.
+    """
+    wanted = {key.encode(): key for key in keys}
+    return {
+        wanted[attribute.key]: decode_value(parse(schema.AnyValue, attribute.value))
+        for attribute in parse(schema.ShallowSpan, span.data).attributes
+        if attribute.key in wanted
+    }
+
+
 def read_spans(body: bytes) -> list[SpanRecord]:
     """An encoded ExportTraceServiceRequest → its spans in plain Python.
 
@@ -109,7 +123,7 @@ def read_spans(body: bytes) -> list[SpanRecord]:
 
 
 def read_logs(body: bytes) -> list[LogRecord]:
-    """An encoded ExportLogsServiceRequest → those of its records that name a span.
+    """An encoded ExportLogsServiceRequest → those of its records that name a trace.
 
     Raises:
         MalformedOtlp: the bytes are no such request.
@@ -120,7 +134,7 @@ def read_logs(body: bytes) -> list[LogRecord]:
         for resource in (decode_attributes(resource_logs.resource.attributes),)
         for scope_logs in resource_logs.scope_logs
         for record in scope_logs.log_records
-        if record.trace_id and record.span_id
+        if record.trace_id
     ]
 
 
