@@ -3,9 +3,10 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+PHOENIX := .cache/phoenix/bin/phoenix
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test unit lint types imports format bench lock clean
+.PHONY: help demo test unit slow lint types imports format bench lock clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -38,6 +39,17 @@ imports: $(STAMP)
 unit: $(STAMP)  ## the tests alone
 	$(BIN)/pytest -m 'not slow'
 
+slow: $(STAMP) $(PHOENIX)  ## the tests that need a real Phoenix and a real browser
+	RAGTRACE_PHOENIX=$(PHOENIX) $(BIN)/pytest -m slow
+
+bench: $(STAMP)  ## ours and the named peers in one run, with ratios
+	@for bench in bench/*.py; do echo "== $$bench"; $(BIN)/python $$bench || exit 1; done
+
+# Phoenix brings half a gigabyte of packages, so it lives beside the environment and not in it.
+$(PHOENIX): $(BIN)/uv
+	$(PYTHON) -m venv .cache/phoenix
+	$(BIN)/uv pip install --quiet --python .cache/phoenix/bin/python 'arize-phoenix>=11'
+
 format: $(STAMP)  ## rewrite in the house format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -47,4 +59,4 @@ lock: $(BIN)/uv  ## resolve the lock file anew
 	  --python-version 3.11 pyproject.toml requirements.build.in -o requirements.lock
 
 clean:  ## remove the environment and caches
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,138 @@
+"""``ragtrace score``: recorded traces and interactions in, outcomes out."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncIterator, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TextIO
+
+import click
+from ragtrace.evaluation import Evaluator
+from ragtrace.records import evaluation_to_dict, interaction_to_dict
+
+from ragtrace import extract
+from ragtrace.model import Evaluation, Interaction, Language
+from ragtrace_collector.commands.judging import judge_options, make_judge
+from ragtrace_collector.inputs import Inputs
+from ragtrace_collector.mapping import read_mapping
+
+
+@click.command(name="score")
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line, in input order.")
+@click.option("--extract-only", is_flag=True, help="Stop before judging: show what the traces hold.")
+@click.option("--explain", is_flag=True, help="Say where each field was found, and what is missing.")
+@click.option("--lang", type=click.Choice(["auto", "en", "zh"]), default="auto", show_default=True)
+@click.option(
+    "--mapping", type=click.Path(path_type=Path), help="YAML with attribute paths of your own spans."
+)
+@click.option("--stitch", is_flag=True, help="Join one-trace-per-step apps by session id.")
+@judge_options
+def command(
+    *,
+    files: tuple[Path, ...],
+    as_json: bool,
+    extract_only: bool,
+    explain: bool,
+    lang: str,
+    mapping: Path | None,
+    stitch: bool,
+    **judge: Any,
+) -> int:
+    """Score recorded traces or interactions.
+
+    FILES hold OTLP JSON (one request a line, or one document), OTLP protobuf, or interaction JSONL (question,
+    contexts or documents, answer, reference); spans and logs are told apart by content. All files are read
+    together. Exit code 2 says that a line could not be read; the others are still scored.
+    """
+    inputs = Inputs()
+    for path in files:
+        inputs.read(path)
+    for problem in inputs.problems:
+        click.echo(f"ragtrace: {problem}", err=True)
+    interactions = inputs.interactions(mapping=read_mapping(mapping) if mapping else None, stitch=stitch)
+    if extract_only:
+        _show_extracted(interactions, as_json=as_json, explain=explain)
+    else:
+        language: Language | None = None if lang == "auto" else "zh" if lang == "zh" else "en"
+        asyncio.run(_score(interactions, judge, language, as_json=as_json, explain=explain))
+    if not interactions and not inputs.problems:
+        click.echo("no RAG interaction in these files; `ragtrace doctor FILE` says why", err=True)
+    return 2 if inputs.problems else 0
+
+
+def _show_extracted(interactions: Sequence[Interaction], *, as_json: bool, explain: bool) -> None:
+    from ragtrace_collector.views.listing import explanation, extracted
+
+    for interaction in interactions:
+        if as_json:
+            record = interaction_to_dict(interaction)
+            _print_json(record | {"explain": extract.explain(interaction)} if explain else record)
+        elif explain:
+            _print_rich(explanation(interaction))
+    if not as_json and not explain:
+        _print_rich(extracted(interactions))
+
+
+async def _score(
+    interactions: Sequence[Interaction],
+    judge: dict[str, Any],
+    language: Language | None,
+    *,
+    as_json: bool,
+    explain: bool,
+) -> None:
+    from ragtrace_collector.views.listing import explanation, scored, summary
+
+    made = make_judge(**judge)
+    evaluator = Evaluator(made.judge, embedder=made.embedder, language=language or "auto")
+    done: list[Evaluation] = []
+    try:
+        async for evaluation in _evaluations(evaluator, interactions, made.concurrency):
+            if as_json:
+                record = evaluation_to_dict(evaluation)
+                _print_json(
+                    record | {"explain": extract.explain(evaluation.interaction)} if explain else record
+                )
+                continue
+            done.append(evaluation)
+            if explain:
+                _print_rich(explanation(evaluation.interaction))
+    finally:
+        await made.judge.aclose()
+    if not as_json:
+        _print_rich(scored(done))
+        _print_rich(summary(done))
+
+
+async def _evaluations(
+    evaluator: Evaluator, interactions: Sequence[Interaction], concurrency: int
+) -> AsyncIterator[Evaluation]:
+    """Evaluations in input order, ``concurrency`` of them at work at a time."""
+    pending: list[asyncio.Task[Evaluation]] = []
+    source: Iterator[Interaction] = iter(interactions)
+    try:
+        while True:
+            while len(pending) < concurrency and (interaction := next(source, None)) is not None:
+                pending.append(asyncio.create_task(evaluator.evaluate(interaction)))
+            if not pending:
+                return
+            yield await pending.pop(0)
+    finally:
+        for task in pending:
+            task.cancel()
+
+
+def _print_json(record: dict[str, Any], out: TextIO | None = None) -> None:
+    stream = out or sys.stdout
+    stream.write(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n")
+    stream.flush()
+
+
+def _print_rich(renderable: Any) -> None:
+    from rich.console import Console
+
+    Console(highlight=False).print(renderable)

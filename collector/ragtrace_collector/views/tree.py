@@ -1,0 +1,265 @@
+"""One judged interaction as a tree in the terminal.
+
+A pure function from an :class:`~ragtrace.model.Evaluation` to a rich renderable; the language of the
+interaction decides the words. Stages are shown rather than spans: what was retrieved, what was generated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from rich.cells import cell_len
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from ragtrace import semconv
+from ragtrace.model import (
+    Cause,
+    Diagnosis,
+    Evaluation,
+    Hop,
+    JudgedClaim,
+    Language,
+    Outcome,
+    RetrievedDocument,
+    Score,
+    SpanRecord,
+    Status,
+    Support,
+)
+from ragtrace_collector.views.words import CAUSES, METRICS, PHRASES, STATUSES
+
+SHOWN = (
+    "faithfulness",
+    "answer_relevancy",
+    "context_precision",
+    "context_recall",
+    "citation_correctness",
+    "answer_correctness",
+)
+_GOOD, _WEAK, _BAD, _QUIET = "green", "yellow", "bold red", "dim"
+_MAX_CLAIM, _MAX_QUOTE, _MAX_DOCUMENTS = 60, 70, 6
+_ELLIPSIS = "…"
+
+
+def render(evaluation: Evaluation, spans: Sequence[SpanRecord] = ()) -> RenderableType:
+    """The tree of one judged interaction.
+
+    Args:
+        evaluation: what was judged.
+        spans: the interaction's spans, where they are at hand: they add names, models and durations.
+    """
+    by_id = {span.span_id: span for span in spans}
+    return Group(
+        _head(evaluation, by_id),
+        *(_trunk(line) for line in _body(evaluation)),
+        *_stages(evaluation, by_id),
+        *_foot(evaluation.diagnosis, evaluation.language),
+    )
+
+
+def _head(evaluation: Evaluation, spans: Mapping[str, SpanRecord]) -> RenderableType:
+    interaction, diagnosis = evaluation.interaction, evaluation.diagnosis
+    entry = spans.get(interaction.entry_span_id or "")
+    left = Text.assemble(
+        ("● ", _colour(diagnosis)),
+        (f"{entry.name}  " if entry else "", "bold"),
+        f"“{shorten(interaction.question or '?', 76)}”",
+    )
+    name = CAUSES[diagnosis.cause][evaluation.language] if evaluation.language == "zh" else diagnosis.cause
+    right = Text.assemble(
+        (f"{diagnosis.path}  " if diagnosis.path else "", "bold red"), (name, _colour(diagnosis))
+    )
+    line = Table.grid(expand=True)
+    line.add_column(ratio=1)
+    line.add_column(justify="right", no_wrap=True)
+    line.add_row(left, right)
+    return line
+
+
+def _body(evaluation: Evaluation) -> Iterator[Text]:
+    language = evaluation.language
+    yield _scores(evaluation.outcomes, language)
+    if not evaluation.claims:
+        answer = evaluation.interaction.answer
+        label = _say("answer", language) if answer else _say("no_answer", language)
+        yield Text.assemble((label, _QUIET), f"  {shorten(answer or '', 100)}")
+    width = max((cell_len(_claim_text(claim, evaluation)) for claim in evaluation.claims), default=0)
+    for claim in evaluation.claims:
+        yield from _claim(claim, evaluation, width)
+    for citation in evaluation.citations:
+        if citation.status == "dangling":
+            yield Text.assemble(("✗ ", _BAD), _say("dangling", language, label=citation.label))
+
+
+def _scores(outcomes: Mapping[str, Outcome], language: Language) -> Text:
+    parts = [_score(outcomes[name], language) for name in SHOWN if _is_worth_showing(outcomes.get(name))]
+    return Text("   ").join(parts)
+
+
+def _is_worth_showing(outcome: Outcome | None) -> bool:
+    return outcome is not None and outcome.status is not Status.NOT_APPLICABLE
+
+
+def _score(outcome: Outcome, language: Language) -> Text:
+    name = METRICS[outcome.metric][language]
+    if not isinstance(outcome, Score):
+        return Text(f"{name} {STATUSES[outcome.status][language]}", style=_QUIET)
+    if outcome.metric == "citation_correctness" and outcome.n_judged:
+        right = round(outcome.value * outcome.n_judged)
+        words = _say("right", language, right=right, total=outcome.n_judged)
+        return Text.assemble(f"{name} ", (words, _shade(outcome.value)))
+    text = Text.assemble(f"{name} ", (f"{outcome.value:.2f}", _shade(outcome.value)))
+    if outcome.metric == "faithfulness" and outcome.n_judged:
+        count = _say("of", language, judged=round(outcome.value * outcome.n_judged), total=outcome.n_judged)
+        text.append(f" ({count})", style=_QUIET)
+    return text
+
+
+def _claim_text(judged: JudgedClaim, evaluation: Evaluation) -> str:
+    markers = "".join(
+        c.label for c in evaluation.citations if judged.claim.end <= c.start <= judged.claim.end + 12
+    )
+    return f"{shorten(judged.claim.text, _MAX_CLAIM)}{f' {markers}' if markers else ''}"
+
+
+def _claim(judged: JudgedClaim, evaluation: Evaluation, width: int) -> Iterator[Text]:
+    language, verdict = evaluation.language, judged.verdict
+    text = _claim_text(judged, evaluation)
+    pad = " " * (width - cell_len(text) + 3)
+    if verdict is None:
+        yield Text.assemble(("? ", _WEAK), text, pad, (_say("not_judged", language), _QUIET))
+        return
+    mark, colour = ("✓ ", _GOOD) if verdict.support is Support.SUPPORTED else ("✗ ", _BAD)
+    yield Text.assemble((mark, colour), text, pad, (_reason(judged, language), _QUIET))
+    for rank, pair in judged.pairs.items():
+        if verdict.support is Support.SUPPORTED and pair and pair.support is not Support.SUPPORTED:
+            yield Text.assemble(("  ! ", _WEAK), _say("miscited", language, n=rank))
+
+
+def _reason(judged: JudgedClaim, language: Language) -> str:
+    verdict = judged.verdict
+    assert verdict is not None
+    numbers = ", ".join(str(rank) for rank in verdict.documents)
+    if verdict.support is Support.CONTRADICTED:
+        if verdict.explanation:
+            return verdict.explanation
+        return _say("says", language, n=numbers, quote=shorten(verdict.quote or "", _MAX_QUOTE))
+    if verdict.support is Support.NOT_FOUND:
+        return _say("not_found", language)
+    return _say("in_document", language, n=numbers) if numbers else ""
+
+
+def _stages(evaluation: Evaluation, spans: Mapping[str, SpanRecord]) -> Iterator[Text]:
+    interaction = evaluation.interaction
+    lines = [_retrieval(hop, evaluation, spans) for hop in _retrievals(evaluation)]
+    generation = spans.get(interaction.generation_span_id or "")
+    if generation is not None:
+        model = generation.attributes.get(semconv.LLM_MODEL_NAME) or generation.attributes.get(
+            semconv.GEN_AI_REQUEST_MODEL, ""
+        )
+        cut = f"  {_say('partial', evaluation.language)}" if interaction.partial else ""
+        lines.append(
+            Text.assemble(
+                (f"{_say('generate', evaluation.language)}  ", "bold"),
+                f"{model}  {_took(generation)}".strip(),
+                cut,
+            )
+        )
+    for index, line in enumerate(lines):
+        branch = "└─ " if index == len(lines) - 1 else "├─ "
+        yield Text.assemble((branch, _QUIET), line)
+
+
+def _retrievals(evaluation: Evaluation) -> tuple[Hop, ...]:
+    """The lists to show: the one that reached the prompt, or every hop where there were several."""
+    interaction = evaluation.interaction
+    if len(interaction.hops) > 1:
+        return interaction.hops
+    span_id = interaction.hops[0].span_id if interaction.hops else None
+    return (Hop(None, interaction.documents, span_id),)
+
+
+def _retrieval(hop: Hop, evaluation: Evaluation, spans: Mapping[str, SpanRecord]) -> Text:
+    language = evaluation.language
+    line = Text.assemble((f"{_say('retrieve', language)}  ", "bold"))
+    if hop.documents is None:
+        return line.append(_say("not_recorded", language), style=_WEAK)
+    if not hop.documents:
+        return line.append(_say("no_documents", language), style=_BAD)
+    count = len(hop.documents)
+    line.append(_say("document" if count == 1 else "documents", language, n=count))
+    line.append("  ")
+    ranks = {document.id: document.rank for document in evaluation.interaction.documents or ()}
+    for document in hop.documents:
+        line.append_text(_dot(evaluation.relevance.get(ranks.get(document.id, -1))))
+    names = " · ".join(_document(document) for document in hop.documents[:_MAX_DOCUMENTS])
+    more = f" +{count - _MAX_DOCUMENTS}" if count > _MAX_DOCUMENTS else ""
+    line.append(f"  {names}{more}", style=_QUIET)
+    span = spans.get(hop.span_id or "")
+    return line.append(f"  {_took(span)}", style=_QUIET) if span else line
+
+
+def _dot(relevance: float | None) -> Text:
+    if relevance is None:
+        return Text("· ", style=_QUIET)
+    return Text("● ", style=_GOOD) if relevance >= 0.5 else Text("○ ", style=_QUIET)
+
+
+def _document(document: RetrievedDocument) -> str:
+    number = document.score if document.score is not None else document.distance
+    name = shorten(document.id, 24) if document.id_source != "content_hash" else f"#{document.rank}"
+    return name if number is None else f"{name} {number:.2f}"
+
+
+def _foot(diagnosis: Diagnosis, language: Language) -> Iterator[Text]:
+    if diagnosis.also:
+        names = [CAUSES[cause][language] for cause in diagnosis.also]
+        yield Text.assemble("   ", (_say("also", language) + _say("also_join", language).join(names), _QUIET))
+    if diagnosis.missing:
+        names = list(diagnosis.missing)
+        yield Text.assemble(
+            "   ", (_say("missing", language) + _say("also_join", language).join(names), _WEAK)
+        )
+    if diagnosis.advice and diagnosis.cause not in {Cause.OK, Cause.CORRECT_REFUSAL}:
+        advice = _say("advice_join", language).join(diagnosis.advice)
+        yield Text.assemble("   ", (_say("try", language), "cyan"), advice)
+
+
+def _trunk(line: Text) -> Text:
+    return Text.assemble(("│  ", _QUIET), line)
+
+
+def _colour(diagnosis: Diagnosis) -> str:
+    if diagnosis.path or diagnosis.cause is Cause.NEEDLESS_REFUSAL:
+        return _BAD
+    return _WEAK if diagnosis.cause is Cause.UNDETERMINED else _GOOD
+
+
+def _shade(value: float) -> str:
+    if value >= 0.8:
+        return _GOOD
+    return _WEAK if value >= 0.5 else _BAD
+
+
+def _took(span: SpanRecord) -> str:
+    milliseconds = (span.end_ns - span.start_ns) / 1e6
+    return f"{milliseconds / 1000:.1f} s" if milliseconds >= 1000 else f"{milliseconds:.0f} ms"
+
+
+def shorten(text: str, width: int) -> str:
+    """``text`` on one line, cut to ``width`` terminal cells (a Chinese character takes two)."""
+    flat = " ".join(text.split())
+    if cell_len(flat) <= width:
+        return flat
+    kept = ""
+    for character in flat:
+        if cell_len(kept + character) >= width:
+            break
+        kept += character
+    return kept + _ELLIPSIS
+
+
+def _say(phrase: str, language: Language, **values: object) -> str:
+    return PHRASES[phrase][language].format(**values)
