@@ -1,0 +1,21 @@
+"""Which of our two languages a text is in."""
+
+from __future__ import annotations
+
+from ragtrace.model import Language
+
+CJK_SHARE = 0.15
+"""Above this share of Chinese characters among the letters, a text is Chinese: English names and terms are
+common inside Chinese sentences, Chinese characters inside English ones are not."""
+
+
+def is_cjk(char: str) -> bool:
+    """Whether ``char`` is a Chinese character."""
+    return "㐀" <= char <= "鿿" or "豈" <= char <= "\ufaff" or "\U00020000" <= char <= "\U0003134f"
+
+
+def detect_language(*texts: str | None) -> Language:
+    """The language of ``texts`` taken together: ``zh`` if more than 15 % of their letters are Chinese, else ``en``."""
+    letters = [char for text in texts if text for char in text if char.isalpha()]
+    chinese = sum(map(is_cjk, letters))
+    return "zh" if chinese > CJK_SHARE * len(letters) else "en"
