@@ -27,6 +27,10 @@ RERANKER_QUERY, RERANKER_MODEL, RERANKER_TOP_K = "reranker.query", "reranker.mod
 RERANKER_INPUT_DOCUMENTS, RERANKER_OUTPUT_DOCUMENTS = "reranker.input_documents", "reranker.output_documents"
 DOCUMENT_ID, DOCUMENT_CONTENT = "document.id", "document.content"
 DOCUMENT_SCORE, DOCUMENT_METADATA = "document.score", "document.metadata"
+DOCUMENT_DISTANCE, DOCUMENT_RERANK_SCORE = "document.distance", "document.rerank_score"
+"""Ours, beside OpenInference's own, where a document has them."""
+DOCUMENT_ID_SOURCE = "document.id_source"
+"""Ours, where the id shows another: ``sha256:…`` shows ``content_hash``, no id ``none``, else ``given``."""
 LLM_MODEL_NAME = "llm.model_name"
 LLM_INPUT_MESSAGES, LLM_OUTPUT_MESSAGES = "llm.input_messages", "llm.output_messages"
 LLM_PROMPT_TOKENS, LLM_COMPLETION_TOKENS = "llm.token_count.prompt", "llm.token_count.completion"
@@ -77,7 +81,11 @@ REWRITTEN_QUESTION = "ragtrace.rewritten_question"
 HISTORY = "ragtrace.history"
 """JSON list of {question, answer}."""
 DOCUMENTS = "ragtrace.documents"
-"""JSON list of {id, id_source, content, score, distance, rerank_score, metadata}, where flat keys do not fit."""
+"""JSON list of {id, id_source, content, score, distance, rerank_score, metadata}, where flat keys do not fit.
+
+``[]`` says that a retrieval was recorded and returned nothing."""
+INPUT_DOCUMENTS = "ragtrace.input_documents"
+"""As DOCUMENTS: what a reranker was given."""
 ANSWER = "ragtrace.answer"
 """Only where the answer is not the span's ``output.value``."""
 PARTIAL = "ragtrace.partial"
@@ -91,7 +99,9 @@ FEEDBACK = "ragtrace.feedback"
 LANGUAGE = "ragtrace.language"
 APP = "ragtrace.app"
 TRUNCATED = "ragtrace.truncated"
-"""JSON list of the attributes that our hooks cut, with their full lengths in characters."""
+"""JSON object: name of each attribute that our hooks cut → its full length in characters.
+
+A document cut inside DOCUMENTS goes by the name that its flat key would have."""
 
 # --- ours: written by the collector -----------------------------------------------------------------------
 DIAGNOSIS = "ragtrace.diagnosis"

@@ -1,0 +1,158 @@
+"""Texts and documents → attribute values: redacted, cut, valid UTF-8, within the span's limits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from ragtrace import semconv as names
+from ragtrace.config import Settings
+from ragtrace.documents import content_id
+from ragtrace.model import IdSource, RetrievedDocument
+from ragtrace.serialize import Json, clean, plain, to_json
+
+MARGIN = 4_096
+"""Characters behind the cut that redaction still sees, so that a secret on the edge is found whole."""
+NESTED_TEXT_LIMIT = 1_000
+"""Characters of one string in metadata that is too long as a whole."""
+HASH_PREFIX = "sha256:"
+
+
+class TextWriter:
+    """Makes texts fit for one span, and remembers in ``cut`` which it had to cut."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._redactor = settings.redactor
+        self._limit = settings.text_limit
+        self.value_limit = settings.value_limit
+        self.captures = settings.capture_content
+        self.cut: dict[str, int] = {}
+
+    def __call__(self, key: str, text: str, limit: int | None = None) -> str:
+        """``text`` as it is written under ``key``, at most ``limit`` characters of it."""
+        fit = self._fit(text, self._limit if limit is None else limit)
+        if fit is None:
+            return self._safe(text)
+        self.cut[key] = len(text)
+        return fit
+
+    def json(self, key: str, value: object) -> str:
+        """JSON of ``value`` as it stands under ``key``; strings in it are cut if the whole is too long."""
+        out = to_json(value if self._redactor is None else plain(value, self._safe))
+        if self._limit is None or len(out) <= self._limit:
+            return out
+        self.cut[key] = len(out)
+        short = to_json(plain(value, self.nested))
+        return short if len(short) <= self._limit else to_json(f"<{len(out)} characters>")
+
+    def nested(self, text: str) -> str:
+        """A string inside a JSON value that is too long as a whole."""
+        return self._fit(text, NESTED_TEXT_LIMIT) or self._safe(text)
+
+    def _fit(self, text: str, limit: int | None) -> str | None:
+        """``text`` cut to ``limit`` with the marker at its end; ``None`` where it need not be cut."""
+        if limit is None or (self._redactor is None and len(text) <= limit):
+            return None
+        safe = self._safe(text[: limit + MARGIN])
+        if len(safe) <= limit and len(text) <= limit + MARGIN:
+            return None
+        return safe[: max(0, limit - len(names.TRUNCATION_MARKER))] + names.TRUNCATION_MARKER
+
+    def _safe(self, text: str) -> str:
+        return clean(text) if self._redactor is None else self._redactor(clean(text))
+
+    def content_id(self, document: RetrievedDocument) -> str:
+        """The document's id; one that is a hash of its text follows what is written of the text."""
+        if document.id_source != "content_hash":
+            return document.id
+        if not self.captures:
+            return ""
+        if self._redactor is None or document.text is None:
+            return document.id
+        return content_id(self._redactor(document.text))
+
+
+def document_attributes(
+    documents: Sequence[RetrievedDocument], flat: str, packed: str, text: TextWriter, room: int
+) -> dict[str, Any]:
+    """Documents as flat OpenInference keys under ``flat`` where ``room`` attributes hold them, else as JSON.
+
+    The JSON form goes to ``packed``, also for a document that has no key at all and for an empty list: the
+    flat form could not tell them from nothing recorded.
+    """
+    per_span = [_fields(document, flat, index, text) for index, document in enumerate(documents)]
+    if per_span and all(per_span) and sum(map(len, per_span)) <= room:
+        return {key: value for fields in per_span for key, value in fields.items()}
+    return {packed: _packed(documents, flat, text)}
+
+
+@lru_cache(maxsize=1_024)
+def _keys(flat: str, index: int) -> tuple[str, ...]:
+    return tuple(f"{flat}.{index}.{name}" for name in _DOCUMENT_NAMES)
+
+
+_DOCUMENT_NAMES = (
+    names.DOCUMENT_ID,
+    names.DOCUMENT_CONTENT,
+    names.DOCUMENT_SCORE,
+    names.DOCUMENT_METADATA,
+    names.DOCUMENT_DISTANCE,
+    names.DOCUMENT_RERANK_SCORE,
+    names.DOCUMENT_ID_SOURCE,
+)
+
+
+def _fields(document: RetrievedDocument, flat: str, index: int, text: TextWriter) -> dict[str, Any]:
+    """The flat keys of one document."""
+    id_key, content_key, score_key, metadata_key, distance_key, rerank_key, source_key = _keys(flat, index)
+    out: dict[str, Any] = {}
+    identity = text.content_id(document)
+    if identity:
+        out[id_key] = text(id_key, identity)
+    if text.captures and document.text is not None:
+        out[content_key] = text(content_key, document.text)
+    if document.score is not None:
+        out[score_key] = document.score
+    if text.captures and document.metadata:
+        out[metadata_key] = text.json(metadata_key, document.metadata)
+    if document.distance is not None:
+        out[distance_key] = document.distance
+    if document.rerank_score is not None:
+        out[rerank_key] = document.rerank_score
+    if identity and document.id_source != shown_source(identity):
+        out[source_key] = document.id_source
+    return out
+
+
+def shown_source(identity: str) -> IdSource:
+    """What an id shows of where it comes from."""
+    if not identity:
+        return "none"
+    return "content_hash" if identity.startswith(HASH_PREFIX) else "given"
+
+
+def _packed(documents: Sequence[RetrievedDocument], flat: str, text: TextWriter) -> str:
+    """The JSON form. Where the SDK limits values, texts shrink until the JSON stays whole."""
+    limit = text.value_limit
+    share = None if limit is None else max(0, limit // max(1, len(documents)) - 200)
+    return to_json([_packed_one(document, flat, i, text, share) for i, document in enumerate(documents)])
+
+
+def _packed_one(
+    document: RetrievedDocument, flat: str, index: int, text: TextWriter, share: int | None
+) -> Mapping[str, Json]:
+    identity = text.content_id(document)
+    out: dict[str, Json] = {"id": identity, "id_source": document.id_source if identity else "none"}
+    if text.captures and document.text is not None:
+        out["content"] = text(_keys(flat, index)[1], document.text, share)
+    for name, number in (
+        ("score", document.score),
+        ("distance", document.distance),
+        ("rerank_score", document.rerank_score),
+    ):
+        if number is not None:
+            out[name] = number
+    if text.captures and document.metadata:
+        out["metadata"] = plain(document.metadata, text.nested)
+    return out

@@ -1,0 +1,99 @@
+"""Redaction: an ordered table of patterns, each with the check that its matches must pass.
+
+A match is replaced by a placeholder made from its kind and a keyed hash, ``<EMAIL_KQZRTB>``: equal values get
+equal placeholders in question, documents and answer, so that claims can still be checked against documents,
+and without the key nobody can try values until one fits. Letters only: a digit would read as a number that
+the answer made up.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+
+_LETTERS = "BCDFGHJKLMNPQRSTVWXZ"
+_ALWAYS: Callable[[str], bool] = bool
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """One kind of secret: what it looks like, and a check for what looks like it by chance."""
+
+    kind: str
+    regex: re.Pattern[str]
+    accepts: Callable[[str], bool] = _ALWAYS
+
+
+def is_card(text: str) -> bool:
+    """13 to 19 digits whose Luhn checksum (ISO/IEC 7812-1) holds."""
+    digits = [int(char) for char in text if char.isdigit()]
+    doubled = [sum(divmod(2 * digit, 10)) for digit in digits[-2::-2]]
+    return 13 <= len(digits) <= 19 and (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0
+
+
+def is_resident_id(text: str) -> bool:
+    """18 characters of a Chinese resident identity number whose checksum (GB 11643-1999) holds."""
+    total = sum(int(digit) * pow(2, 17 - place, 11) for place, digit in enumerate(text[:17]))
+    return text[17].upper() == "10X98765432"[total % 11]
+
+
+def is_phone(text: str) -> bool:
+    """8 to 15 digits (ITU-T E.164), written as a phone number is."""
+    return 8 <= sum(char.isdigit() for char in text) <= 15
+
+
+PATTERNS: tuple[Pattern, ...] = (
+    Pattern(
+        "PRIVATE_KEY",
+        re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"),
+    ),
+    Pattern("TOKEN", re.compile(r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}")),
+    Pattern(
+        "KEY",
+        re.compile(
+            r"\b(?:sk|pk|rk)[-_][A-Za-z0-9_-]{16,}|\bAKIA[A-Z0-9]{16}\b|\bgh[pousr]_[A-Za-z0-9]{30,}"
+            r"|\bgithub_pat_\w{30,}|\bxox[abprs]-[\w-]{10,}|\bAIza[\w-]{35}|\bLTAI[A-Za-z0-9]{12,20}\b"
+        ),
+    ),
+    Pattern("KEY", re.compile(r"(?i)(?<=\bbearer )[\w.~+/-]{16,}=*")),
+    Pattern("EMAIL", re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,8}[A-Za-z]{2,24}(?![\w-])")),
+    Pattern("ID", re.compile(r"(?<!\d)[1-9]\d{5}(?:19|20)\d{2}[01]\d[0-3]\d{4}[\dXx](?!\w)"), is_resident_id),
+    Pattern("CARD", re.compile(r"(?<![\d.])\d(?:[ -]?\d){12,18}(?![\d.]*\d)"), is_card),
+    Pattern("SSN", re.compile(r"(?<![\d-])(?!000|666|9)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?![\d-])")),
+    Pattern("PHONE", re.compile(r"(?<![\d.+])(?:\+?86[ -]?)?1[3-9]\d(?:[ -]?\d{4}){2}(?!\d)")),
+    Pattern("PHONE", re.compile(r"(?<![\d.])\+\d{1,3}(?:[ .-]?\(?\d{1,4}\)?){2,5}(?!\d)"), is_phone),
+    Pattern("PHONE", re.compile(r"(?<![\d.-])\(?\d{3}\)?[ .-]\d{3}[.-]\d{4}(?![\d.-]*\d)")),
+    Pattern("PHONE", re.compile(r"(?<![\d.-])\(?0\d{2,3}\)?-\d{7,8}(?![\d-])")),
+)
+"""In order: what is longer and surer first, so that a card number is not taken for a phone number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Redactor:
+    """Replaces what the patterns find. ``key`` is the secret of the placeholders.
+
+    A pattern of the user's own is one more :class:`Pattern`; those in ``more`` come first.
+    """
+
+    key: str = field(repr=False)
+    more: tuple[Pattern, ...] = ()
+
+    def __call__(self, text: str) -> str:
+        """``text`` with every match replaced by its placeholder."""
+        for pattern in (*self.more, *PATTERNS):
+            text = pattern.regex.sub(partial(self._replace, pattern), text)
+        return text
+
+    def _replace(self, pattern: Pattern, match: re.Match[str]) -> str:
+        found = match[0]
+        return f"<{pattern.kind}_{self._name(found)}>" if pattern.accepts(found) else found
+
+    def _name(self, found: str) -> str:
+        """Six letters of a keyed hash; spelling (case, spaces, hyphens) does not make another value."""
+        same = re.sub(r"[\s().-]", "", found).lower()
+        digest = hashlib.blake2b(same.encode("utf-8", "replace"), key=self.key.encode()[:64], digest_size=8)
+        number = int.from_bytes(digest.digest(), "big")
+        return "".join(_LETTERS[number // len(_LETTERS) ** place % len(_LETTERS)] for place in range(6))
