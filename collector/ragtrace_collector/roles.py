@@ -1,4 +1,4 @@
-"""Which role a received span plays, from its scope, its attribute keys and the few values that name its kind."""
+"""Which role a received span plays, from its scope, its attribute keys and the values that name its kind."""
 
 from __future__ import annotations
 
