@@ -156,3 +156,34 @@ def _packed_one(
     if text.captures and document.metadata:
         out["metadata"] = plain(document.metadata, text.nested)
     return out
+
+
+MAX_MESSAGES = 12
+"""Messages of a prompt that are written one by one; a longer prompt becomes one JSON attribute."""
+
+
+def prompt_attributes(
+    prompt: Sequence[tuple[str, str]], answer: str | None, text: TextWriter
+) -> dict[str, Any]:
+    """What a model was given and said, as OpenInference messages; nothing where the prompt is not known.
+
+    A prompt of more than ``MAX_MESSAGES`` messages goes to ``gen_ai.input.messages`` as JSON, in the schema
+    of the OpenTelemetry GenAI convention: flat keys would push the span's other attributes out.
+    """
+    if not prompt:
+        return {}
+    out: dict[str, Any] = {}
+    if len(prompt) > MAX_MESSAGES:
+        messages = [{"role": role, "parts": [{"type": "text", "content": said}]} for role, said in prompt]
+        out[names.GEN_AI_INPUT_MESSAGES] = text.json(names.GEN_AI_INPUT_MESSAGES, messages)
+    else:
+        for index, (role, said) in enumerate(prompt):
+            out |= _message(f"{names.LLM_INPUT_MESSAGES}.{index}", role, said, text)
+    if answer is not None:
+        out |= _message(f"{names.LLM_OUTPUT_MESSAGES}.0", "assistant", answer, text)
+    return out
+
+
+def _message(prefix: str, role: str, said: str, text: TextWriter) -> dict[str, Any]:
+    key = f"{prefix}.{names.MESSAGE_CONTENT}"
+    return {f"{prefix}.{names.MESSAGE_ROLE}": role, key: text(key, said)}

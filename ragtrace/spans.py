@@ -21,7 +21,7 @@ from typing import Any
 from opentelemetry.trace.span import Span
 
 from ragtrace import semconv as names
-from ragtrace._attributes import TextWriter, document_attributes
+from ragtrace._attributes import TextWriter, document_attributes, prompt_attributes
 from ragtrace.config import Settings, settings
 from ragtrace.model import Feedback, GivenCitation, RetrievedDocument, Turn
 from ragtrace.serialize import to_json
@@ -33,11 +33,15 @@ _log = logging.getLogger("ragtrace")
 class Content:
     """What one span says. ``None`` and empty fields are not written, except ``documents=()``.
 
-    ``kind`` is one of ``semconv.KIND_*`` or ``None`` for a step without a role. ``input_documents`` is what a
-    reranker was given. ``extra`` are attributes of the caller's own, written as they are.
+    ``kind`` is one of ``semconv.KIND_*`` or ``None`` for a step without a role; ``oi_kind`` is the
+    OpenInference kind where it does not follow from that (a tool, an agent). ``input_documents`` is what a
+    reranker was given. ``prompt`` is what a model was given, one ``(role, text)`` a message; ``input_tokens``
+    and ``output_tokens`` are the model's own count. ``extra`` are attributes of the caller's own, written as
+    they are.
     """
 
     kind: str | None = None
+    oi_kind: str | None = None
     question: str | None = None
     rewritten_question: str | None = None
     history: Sequence[Turn] = ()
@@ -45,7 +49,10 @@ class Content:
     documents: Sequence[RetrievedDocument] | None = None
     answer: str | None = None
     partial: bool = False
+    prompt: Sequence[tuple[str, str]] = ()
     model: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
     reference: str | None = None
     gold: Mapping[str, float] | None = None
     citations: Sequence[GivenCitation] = ()
@@ -80,6 +87,7 @@ def attributes(content: Content, now: Settings, room: int) -> dict[str, Any]:
     out: dict[str, Any] = dict(content.extra)
     _write_documents(out, content, text, room - len(out) - _SCALARS)
     if now.capture_content:
+        out.update(prompt_attributes(content.prompt, content.answer, text))
         _write_records(out, content, text)
     _write_identity(out, content, text)
     if now.capture_content:
@@ -139,13 +147,22 @@ def _write_identity(out: dict[str, Any], content: Content, text: TextWriter) -> 
         (names.USER_ID, content.user),
         (names.SESSION_ID, content.session),
         (names.GEN_AI_REQUEST_MODEL, content.model),
+        (names.LLM_MODEL_NAME, content.model),
         (names.GEN_AI_OPERATION, _OPERATION.get(content.kind or "")),
     ):
         if value is not None:
             out[key] = text(key, value)
+    for key, count in (
+        (names.GEN_AI_INPUT_TOKENS, content.input_tokens),
+        (names.GEN_AI_OUTPUT_TOKENS, content.output_tokens),
+        (names.LLM_PROMPT_TOKENS, content.input_tokens),
+        (names.LLM_COMPLETION_TOKENS, content.output_tokens),
+    ):
+        if count is not None:
+            out[key] = count
     if content.partial:
         out[names.PARTIAL] = True
-    out[names.OI_SPAN_KIND] = _OI_KIND.get(content.kind or "", names.OI_CHAIN)
+    out[names.OI_SPAN_KIND] = content.oi_kind or _OI_KIND.get(content.kind or "", names.OI_CHAIN)
     if content.kind is not None:
         out[names.KIND] = content.kind
 
