@@ -1,9 +1,10 @@
 """Does an answer decline to answer?
 
-A sentence is read clause by clause. A clause *declines* ("I cannot find that", "资料中没有相关信息"), is *neutral*
-(an apology, an offer to help, where to ask instead), or says something. A sentence declines when one of its
-clauses does and none says something; an answer abstains when one of its sentences declines and the rest are
-neutral. So "The documents do not give the fee, but refunds take 3 days" is an answer.
+A sentence is read clause by clause. A clause *declines* ("I cannot find that", "资料中没有相关信息"), is
+*neutral* (an apology, an offer to help, where to ask instead), or says something. A sentence declines
+when one of its clauses does and none says something; an answer abstains when one of its sentences
+declines and the rest are neutral. So "The documents do not give the fee, but refunds take 3 days" is an
+answer.
 """
 
 from __future__ import annotations
@@ -131,7 +132,8 @@ _CLAUSE_ZH = re.compile(r"[，,；;：:]\s*|(?=但是|不过|然而|但(?!愿))"
 
 
 def is_abstention(answer: str, language: Language | None = None) -> bool:
-    """Whether the whole ``answer`` declines to answer; false for an empty one and for one that goes on to answer."""
+    """Whether the whole ``answer`` declines to answer; false for an empty one and for one that goes on to
+    answer."""
     declines = False
     for start, end in sentences(answer, language):
         sentence = answer[start:end]

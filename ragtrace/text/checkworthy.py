@@ -46,5 +46,6 @@ def is_check_worthy(text: str, kind: LineKind = LineKind.TEXT) -> bool:
 
 
 def is_yes_or_no(text: str) -> bool:
-    """Whether ``text`` is a bare yes or no: a claim when it is all there is, a repetition before an explanation."""
+    """Whether ``text`` is a bare yes or no: a claim when it is all there is, a repetition before an
+    explanation."""
     return bool(_YES_NO.fullmatch(text))

@@ -42,9 +42,10 @@ def parse(
 ) -> tuple[Citation, ...]:
     """Every citation in ``answer``, left to right; a marker that names several documents gives one for each.
 
-    ``documents`` are those of the prompt, in its order (``None`` = not recorded: every marker is dangling);
-    ``given`` are citations that the app recorded itself: each stands at the end of the text that it covers, and
-    replaces the written markers inside that text. ``first`` is the number that the app gives its first document.
+    ``documents`` are those of the prompt, in its order (``None`` = not recorded: every marker is
+    dangling); ``given`` are citations that the app recorded itself: each stands at the end of the text
+    that it covers, and replaces the written markers inside that text. ``first`` is the number that the
+    app gives its first document.
     """
     index = _Labels(documents or (), first)
     markers = [m for m in find_markers(_blank(answer)) if not _covered(m, given)]
@@ -98,7 +99,8 @@ class _Labels:
         return self._urls.get(_url(url), [])
 
     def looks_like_id(self, label: str) -> bool:
-        """Whether ``label`` has the shape of the documents' ids (``doc-99`` beside ``doc-1``), which no plain word has."""
+        """Whether ``label`` has the shape of the documents' ids (``doc-99`` beside ``doc-1``), which no
+        plain word has."""
         return _shape(_fold(label)) in self._shapes and any(c.isdigit() or c in "-_./:#" for c in label)
 
     def numbers_are_ids(self, markers: Sequence[Marker]) -> bool:

@@ -63,7 +63,8 @@ _CLAUSE_END = re.compile(r"\s*(?:$|[.,;:!?。，；：！？、)）\n\]|]|[(（]
 
 
 def find_markers(text: str) -> list[Marker]:
-    """Every marker written in ``text`` (code already blanked), left to right; of two that overlap the first form wins."""
+    """Every marker written in ``text`` (code already blanked), left to right; of two that overlap the
+    first form wins."""
     folded = _fold(text)
     found: list[Marker] = []
     for pattern, read in _FORMS:
@@ -139,7 +140,8 @@ def _circled(match: re.Match[str], text: str) -> Marker | None:
 
 
 def _enumerates(line: str) -> bool:
-    """Whether the circled numbers of ``line`` number its steps: the first one opens a clause and text follows it."""
+    """Whether the circled numbers of ``line`` number its steps: the first one opens a clause and text
+    follows it."""
     first = next(index for index, char in enumerate(line) if char in _CIRCLED)
     before, after = line[:first].rstrip(" *-"), line[first + 1 :].lstrip()
     opens = not before or before[-1] in "：:。；;.!?！？，,"

@@ -1,8 +1,8 @@
 """Cut an answer into units: the pieces that claims and citations are told by.
 
-A unit ends at a sentence end and behind a run of citation markers; the run belongs to the unit before it. A
-marker that is spoken of inside its sentence ("according to [1], …", "文档[1]指出…") or that opens a line belongs
-to what follows.
+A unit ends at a sentence end and behind a run of citation markers; the run belongs to the unit before it.
+A marker that is spoken of inside its sentence ("according to [1], …", "文档[1]指出…") or that opens a
+line belongs to what follows.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ _EMPTY_SPOKEN_OF = re.compile(
 _EDGE = " \t\n\r\u3000|"
 _LEADING = re.compile(r"[\s,，、;；:：.。!！?？)）\]】…|—–-]+")
 _SHORT_TAIL = re.compile(r"\W*(?:[A-Za-z'’]+\W+){0,1}[A-Za-z'’]*\W*|[\W㐀-鿿]{1,5}")
-"""What is left of a sentence behind its last marker and is too short to stand alone: "(see above).", "等。"."""
+"""What is left of a sentence behind its last marker and is too short to stand alone: "(see above).",
+"等。"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +61,9 @@ def units(
 ) -> tuple[Unit, ...]:
     """Cut ``answer`` at sentence ends and marker runs.
 
-    ``citations`` are those of :func:`ragtrace.text.citations.parse` for the same answer. Units are in order, do
-    not overlap, and each holds at least one letter or digit. ``language`` is accepted for callers that know it;
-    the rules of both apply to any text.
+    ``citations`` are those of :func:`ragtrace.text.citations.parse` for the same answer. Units are in
+    order, do not overlap, and each holds at least one letter or digit. ``language`` is accepted for
+    callers that know it; the rules of both apply to any text.
     """
     masked = _mask(answer, citations)
     runs = _runs(masked, citations)

@@ -1,8 +1,8 @@
 """Cut text into sentences, English and Chinese.
 
-A sentence ends at 。！？；… (with the closing quotes behind it), at . ! ? before white space or Chinese, and at the
-end of a line that does not run on. It does not end inside paired quotes, after an abbreviation or an initial,
-or in a number.
+A sentence ends at 。！？；… (with the closing quotes behind it), at . ! ? before white space or Chinese,
+and at the end of a line that does not run on. It does not end inside paired quotes, after an abbreviation
+or an initial, or in a number.
 """
 
 from __future__ import annotations
@@ -124,10 +124,12 @@ _NOT_SPACE = re.compile(r"\S")
 
 
 def sentences(text: str, language: Language | None = None) -> list[tuple[int, int]]:
-    """Offsets (start, end) of the sentences of ``text``, without outer white space, list bullets and heading marks.
+    """Offsets (start, end) of the sentences of ``text``, without outer white space, list bullets and
+    heading marks.
 
-    Sentences never overlap and hold every letter and digit of ``text``, save list numbers. ``language`` is
-    accepted for callers that know it; both languages' rules apply to mixed text, so it decides nothing here.
+    Sentences never overlap and hold every letter and digit of ``text``, save list numbers. ``language``
+    is accepted for callers that know it; both languages' rules apply to mixed text, so it decides nothing
+    here.
     """
     return [(start, end) for start, end, _ in kinded_sentences(text)]
 

@@ -52,7 +52,8 @@ _LINE = re.compile(r"[^\n]*")
 
 
 def code_spans(text: str) -> list[tuple[int, int]]:
-    """Characters of ``text`` inside fenced blocks and inline code, as sorted (start, end); an open fence runs to the end."""
+    """Characters of ``text`` inside fenced blocks and inline code, as sorted (start, end); an open fence
+    runs to the end."""
     spans: list[tuple[int, int]] = []
     position = 0
     while opening := _FENCE.search(text, position):
