@@ -122,15 +122,23 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
+class Sampled:
+    """An interaction with the decision on it."""
+
+    held: HeldInteraction
+    decision: Decision
+
+
+@dataclass(frozen=True, slots=True)
 class JudgedInteraction:
     """An interaction that went through the scorer.
 
-    ``evaluations`` may be several, where its spans hold several interactions; empty where none was found in
-    them. ``screens`` are the screening judge's, in the same order. ``skipped`` says why nothing was scored.
+    ``evaluations`` may be several, where its spans hold several interactions; empty where they hold none. An
+    evaluation that could not be made is there with outcomes that say why. ``screens`` are the screening
+    judge's.
     """
 
     held: HeldInteraction
     decision: Decision
     evaluations: tuple[Evaluation, ...] = ()
     screens: tuple[Evaluation, ...] = ()
-    skipped: str | None = None

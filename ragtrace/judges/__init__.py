@@ -1,5 +1,52 @@
 """Judges: who gives the verdicts. See :mod:`ragtrace.judges.base` for the protocol."""
 
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import Any
+
+from ragtrace.errors import ConfigError
 from ragtrace.judges.base import Fault, Judge, JudgeReply, JudgeRequest, ReferenceClaim, Usage, Want
 
-__all__ = ["Fault", "Judge", "JudgeReply", "JudgeRequest", "ReferenceClaim", "Usage", "Want"]
+__all__ = ["Fault", "Judge", "JudgeReply", "JudgeRequest", "ReferenceClaim", "Usage", "Want", "create"]
+
+
+def create(use: str, options: Mapping[str, Any]) -> Judge:
+    """Build the judge that ``use`` names: ``embedded``, ``openai``, or ``my_pkg.mod:Class``.
+
+    Args:
+        use: the kind.
+        options: its options by name; for a class of your own, its keyword arguments.
+
+    Raises:
+        ConfigError: no such judge, or it does not take these options.
+        MissingExtra: it needs a library that is not installed.
+    """
+    try:
+        if use == "embedded":
+            from ragtrace.judges.embedded import EmbeddedJudge
+
+            return EmbeddedJudge(**options)
+        if use == "openai":
+            from ragtrace.judges.chat import ChatJudge, ChatOptions
+
+            return ChatJudge(ChatOptions(**options))
+        judge = _load(use)(**options)
+    except TypeError as error:
+        raise ConfigError(f"{use}: {error}", "judge") from error
+    if not isinstance(judge, Judge):
+        raise ConfigError(
+            f"{use} has not the methods of a judge (kind, revision, model, judge, aclose)", "judge.use"
+        )
+    return judge
+
+
+def _load(use: str) -> Any:
+    module, colon, name = use.partition(":")
+    if not colon:
+        raise ConfigError(f"{use!r} is neither embedded, openai, nor a path my_pkg.mod:Class", "judge.use")
+    try:
+        return getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise ConfigError(f"cannot load {use!r}: {error}", "judge.use") from error

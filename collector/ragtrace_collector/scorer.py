@@ -1,0 +1,177 @@
+"""Has interactions judged within a deadline; whatever the judge does, their spans leave on time.
+
+The judging itself runs in a worker process. Here is the clock: what is late is ``timed_out``, what failed is
+``judge_error``, what there was no room for is ``skipped``, each with its reason; a score that comes after the
+deadline goes its own way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
+
+from ragtrace.model import (
+    Cause,
+    Diagnosis,
+    Evaluation,
+    Interaction,
+    JudgeInfo,
+    LogRecord,
+    Status,
+    Unscored,
+)
+from ragtrace_collector.stages import (
+    Consumer,
+    Decision,
+    HeldInteraction,
+    JudgedInteraction,
+    Sampled,
+    Verb,
+)
+from ragtrace_collector.worker_handle import Pending, WorkerFailure
+from ragtrace_collector.worker_messages import Bench, Ready
+
+if TYPE_CHECKING:
+    from ragtrace_collector.otlp import RawSpan
+
+
+class Judging(Protocol):
+    """Does the judging: :class:`ragtrace_collector.worker_handle.Worker`."""
+
+    def submit(
+        self, bench: Bench, spans: Sequence[RawSpan], logs: Sequence[LogRecord], seconds: float
+    ) -> Pending:
+        """Hand over a job without waiting."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScorerOptions:
+    """Times in seconds."""
+
+    deadline: float = 2.0
+    """Until an interaction leaves, judged or not."""
+    screen_deadline: float = 2.0
+    """Until it goes on without the screening judge."""
+    late: float = 40.0
+    """How long after the deadline a score may still come, to leave by itself; 0 = not at all."""
+    max_pending: int = 512
+    """Interactions in judgement at once; beyond, scoring is what is shed first."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Judgement:
+    evaluations: tuple[Evaluation, ...]
+    late: Pending | None = None
+
+
+class Scorer:
+    """The stage. ``resample`` decides anew once the screening judge has spoken."""
+
+    def __init__(
+        self,
+        judging: Judging,
+        ready: Ready,
+        next_: Consumer[JudgedInteraction],
+        late: Consumer[JudgedInteraction],
+        resample: Callable[[HeldInteraction, tuple[Evaluation, ...]], Decision],
+        options: ScorerOptions = ScorerOptions(),
+    ) -> None:
+        self._judging, self._ready = judging, ready
+        self._next, self._late = next_, late
+        self._resample, self._options = resample, options
+        self._late_tasks: set[asyncio.Task[None]] = set()
+        self.in_work = 0
+
+    async def consume(self, item: Sampled) -> None:
+        """Judge one interaction and hand it on, by its deadline."""
+        held, decision, screens = item.held, item.decision, tuple[Evaluation, ...]()
+        self.in_work += 1
+        try:
+            if decision.verb is Verb.SCREEN:
+                screen = await self._judge(Bench.SCREEN, held, self._options.screen_deadline, late=0.0)
+                screens = screen.evaluations
+                decision = self._resample(held, screens)
+            judgement = _Judgement(())
+            if decision.verb is Verb.JUDGE:
+                judgement = await self._judge(
+                    Bench.JUDGE, held, self._options.deadline, late=self._options.late
+                )
+        finally:
+            self.in_work -= 1
+        judged = JudgedInteraction(held, decision, _with_sampling(judgement.evaluations, decision), screens)
+        await self._next.consume(judged)
+        if judgement.late is not None:
+            self._follow(judgement.late, judged)
+
+    async def close(self) -> None:
+        """Wait no longer for late scores."""
+        for task in list(self._late_tasks):
+            task.cancel()
+        await asyncio.gather(*self._late_tasks, return_exceptions=True)
+
+    async def _judge(
+        self, bench: Bench, held: HeldInteraction, deadline: float, *, late: float
+    ) -> _Judgement:
+        judge, metrics = self._ready.judges[bench], self._ready.metrics
+        fallback = (Interaction(trace_id=held.trace_id, entry_span_id=held.entry_span_id),)
+        if self.in_work > self._options.max_pending:
+            return _Judgement(without_scores(fallback, metrics, judge, Status.SKIPPED, "overload"))
+        pending = self._judging.submit(bench, (*held.left, *held.spans), held.logs, deadline + late)
+        try:
+            return _Judgement(await asyncio.wait_for(asyncio.shield(pending.result), deadline))
+        except TimeoutError:
+            found = fallback if pending.found is None else pending.found
+            evaluations = without_scores(found, metrics, judge, Status.TIMED_OUT, "deadline")
+            return _Judgement(evaluations, pending if late else None)
+        except WorkerFailure as failure:
+            found = fallback if pending.found is None else pending.found
+            return _Judgement(without_scores(found, metrics, judge, Status.JUDGE_ERROR, failure.reason))
+
+    def _follow(self, pending: Pending, judged: JudgedInteraction) -> None:
+        task = asyncio.create_task(self._deliver_late(pending, judged))
+        self._late_tasks.add(task)
+        task.add_done_callback(self._late_tasks.discard)
+
+    async def _deliver_late(self, pending: Pending, judged: JudgedInteraction) -> None:
+        try:
+            evaluations = await pending.result
+        except WorkerFailure:
+            return
+        scored = tuple(one for one in evaluations if is_scored(one))
+        if scored:
+            await self._late.consume(
+                replace(judged, evaluations=_with_sampling(scored, judged.decision), screens=())
+            )
+
+
+def without_scores(
+    interactions: Iterable[Interaction],
+    metrics: Sequence[str],
+    judge: JudgeInfo,
+    status: Status,
+    reason: str,
+) -> tuple[Evaluation, ...]:
+    """For each interaction an evaluation in which every metric has ``status`` for ``reason``."""
+    return tuple(
+        Evaluation(
+            interaction,
+            {metric: Unscored(metric, status, reason) for metric in metrics},
+            Diagnosis(Cause.UNDETERMINED, missing=tuple(metrics)),
+            judge,
+        )
+        for interaction in interactions
+    )
+
+
+def is_scored(evaluation: Evaluation) -> bool:
+    """Whether some metric has a number."""
+    return any(outcome.status is Status.SCORED for outcome in evaluation.outcomes.values())
+
+
+def _with_sampling(evaluations: Iterable[Evaluation], decision: Decision) -> tuple[Evaluation, ...]:
+    return tuple(
+        replace(one, sampling_probability=decision.probability, sampling_rule=decision.rule)
+        for one in evaluations
+    )

@@ -1,0 +1,194 @@
+"""The scoring worker: a process of its own, so that the intake loop never waits for a judge.
+
+It is spawned (never forked), loads the heavy libraries, and runs one event loop in which judgements proceed
+side by side. It ends when its pipe does, so that it never outlives a killed collector.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, BinaryIO
+
+from ragtrace.errors import RagtraceError
+from ragtrace.model import Evaluation, Interaction, JudgeInfo
+from ragtrace_collector import otlp
+from ragtrace_collector.redaction import redacted
+from ragtrace_collector.worker_messages import (
+    Bench,
+    Done,
+    Failed,
+    Found,
+    Job,
+    JudgeSetup,
+    NotReady,
+    Ready,
+    Setup,
+    read_frame,
+    to_frame,
+)
+
+if TYPE_CHECKING:
+    from ragtrace.evaluation import Evaluator
+
+    from ragtrace.embedders.base import Embedder
+    from ragtrace.judges.base import Judge
+    from ragtrace.redact import Redactor
+
+
+@dataclass(frozen=True)
+class _Seat:
+    """A judge in place."""
+
+    judge: Judge
+    evaluator: Evaluator
+    redactor: Redactor | None
+
+
+def main() -> None:
+    """Run until the pipe on standard input ends."""
+    # Whatever a library prints must not get between the messages.
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    asyncio.run(_serve(out))
+
+
+async def _serve(out: BinaryIO) -> None:
+    reader = asyncio.StreamReader()
+    await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), sys.stdin.buffer
+    )
+    setup = await read_frame(reader)
+    if not isinstance(setup, Setup):
+        return
+    try:
+        seats = {bench: _seat(judge, setup) for bench, judge in setup.judges.items()}
+    except (RagtraceError, ImportError, TypeError, ValueError) as error:
+        _send(out, NotReady(str(error)))
+        return
+    _send(out, Ready({bench: _info(seat.judge) for bench, seat in seats.items()}, _metric_names(seats)))
+    desk = _Desk(out, seats, asyncio.Semaphore(setup.concurrency))
+    try:
+        while (message := await read_frame(reader)) is not None:
+            if isinstance(message, Job):
+                desk.take(message)
+    finally:
+        await desk.close()
+
+
+@dataclass
+class _Desk:
+    """The jobs in work."""
+
+    out: BinaryIO
+    seats: Mapping[Bench, _Seat]
+    room: asyncio.Semaphore
+    tasks: set[asyncio.Task[None]] = field(default_factory=set)
+
+    def take(self, job: Job) -> None:
+        """Begin a job."""
+        task = asyncio.create_task(self._work(job))
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+
+    async def _work(self, job: Job) -> None:
+        deadline = time.monotonic() + job.seconds
+        try:
+            async with self.room:
+                interactions = _read(job)
+                _send(self.out, Found(job.id, tuple(map(_without_texts, interactions))))
+                seat = self.seats[job.bench]
+                judgements = (_evaluate(seat, interaction, deadline) for interaction in interactions)
+                _send(self.out, Done(job.id, tuple(await asyncio.gather(*judgements))))
+        except Exception as error:  # noqa: BLE001  # a user's judge may raise anything; the spans must go on
+            _send(self.out, Failed(job.id, type(error).__name__))
+
+    async def close(self) -> None:
+        """Drop what is in work and free the judges."""
+        for task in list(self.tasks):
+            task.cancel()
+        for seat in self.seats.values():
+            await seat.judge.aclose()
+
+
+def _read(job: Job) -> list[Interaction]:
+    from ragtrace import extract
+
+    return list(extract.interactions([otlp.read_span(span) for span in job.spans], job.logs))
+
+
+async def _evaluate(seat: _Seat, interaction: Interaction, deadline: float) -> Evaluation:
+    if seat.redactor is not None:
+        interaction = redacted(interaction, seat.redactor)
+    return await seat.evaluator.evaluate(interaction, deadline)
+
+
+def _without_texts(interaction: Interaction) -> Interaction:
+    return replace(
+        interaction,
+        question=None,
+        rewritten_question=None,
+        history=(),
+        documents=None,
+        hops=(),
+        answer=None,
+        reference=None,
+        other_references=(),
+        feedback=(),
+        metadata={},
+    )
+
+
+def _seat(judge: JudgeSetup, setup: Setup) -> _Seat:
+    from ragtrace.evaluation import Evaluator
+
+    from ragtrace.judges import create
+
+    made = create(judge.use, dict(judge.options))
+    evaluator = Evaluator(
+        made,
+        embedder=_embedder(judge),
+        metrics=setup.metrics,
+        language=setup.language or "auto",
+    )
+    return _Seat(made, evaluator, _redactor() if judge.redact else None)
+
+
+def _embedder(judge: JudgeSetup) -> Embedder | None:
+    if judge.embedder is None:
+        return None
+    if judge.embedder == "openai":
+        from ragtrace.embedders.openai import OpenAIEmbedder
+
+        return OpenAIEmbedder(**judge.embedder_options)
+    from ragtrace.embedders.embedded import EmbeddedEmbedder
+
+    return EmbeddedEmbedder()
+
+
+def _redactor() -> Redactor:
+    from ragtrace.redact import Redactor
+
+    return Redactor(key=secrets.token_hex())
+
+
+def _info(judge: Judge) -> JudgeInfo:
+    return JudgeInfo(judge.kind, judge.revision, judge.model)
+
+
+def _metric_names(seats: Mapping[Bench, _Seat]) -> tuple[str, ...]:
+    return seats[Bench.JUDGE].evaluator.metric_names
+
+
+def _send(out: BinaryIO, message: Ready | NotReady | Found | Done | Failed) -> None:
+    out.write(to_frame(message))
+    out.flush()
+
+
+if __name__ == "__main__":
+    main()
