@@ -59,7 +59,7 @@ class CitationCorrectness:
         return _wants_verdicts(interaction)
 
     def score(self, evidence: Evidence) -> Outcome:
-        """The outcome; ``evidence`` lists the labels that dangle, and the ambiguous ones: those are not judged."""
+        """The outcome; ``evidence`` lists dangling labels, and ambiguous ones: those are not judged."""
         stop = gates.answer_gate(self.name, evidence) or gates.abstention_gate(self.name, evidence)
         if stop:
             return stop
