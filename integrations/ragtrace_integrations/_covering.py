@@ -1,7 +1,7 @@
 """Which generation is under way here, so that a client's call inside a framework's model is not told twice.
 
-A framework's model run sets a mark in its own context, and the mark is never reset: callbacks may not count on
-ending where they started. What makes it safe is that a mark whose run has closed says nothing.
+A framework's model run sets a mark in its own context, and the mark is never reset: callbacks may not count
+on ending where they started. What makes it safe is that a mark whose run has closed says nothing.
 """
 
 from __future__ import annotations

@@ -98,15 +98,15 @@ def _message(item: object) -> Message | None:
         found = messages_of(item)
         return found[0] if found else None
     if isinstance(item, Mapping) and isinstance(role := item.get("role", item.get("type")), str):
-        return Message(_ROLES.get(role, role), _content_text(item.get("content")))
+        return Message(_ROLES.get(role, role), content_text(item.get("content")))
     match item:
         case (str(role), str(text)) if isinstance(item, tuple):
             return Message(_ROLES.get(role, role), text)
     return None
 
 
-def _content_text(content: object) -> str:
-    """The text of a message's content: text, or the text blocks of a list."""
+def content_text(content: object) -> str:
+    """The text of a message's content: a text, or the text blocks of a list; ``""`` for all else."""
     if isinstance(content, str):
         return content
     if not isinstance(content, Sequence):
