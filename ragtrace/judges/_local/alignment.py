@@ -1,0 +1,70 @@
+"""How much of a claim's wording a text holds: longest common subsequence, windows, pieces of words."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+
+from ragtrace.judges._local.corpus import GRAM, Corpus
+
+
+def common_subsequence(one: Sequence[str], other: Sequence[str]) -> int:
+    """Length of the longest common subsequence of two token sequences.
+
+    Bit-parallel (Hyyrö 2004): one addition of long integers for each token of ``other``.
+    """
+    masks: dict[str, int] = defaultdict(int)
+    for place, token in enumerate(one):
+        masks[token] |= 1 << place
+    full = (1 << len(one)) - 1
+    row = full
+    for token in other:
+        mask = masks.get(token)
+        if mask is not None:
+            matched = row & mask
+            row = ((row + matched) | (row - matched)) & full
+    return len(one) - row.bit_count()
+
+
+def best_window(weights: Mapping[str, float], length: int, corpus: Corpus) -> float:
+    """The largest share of a claim's weight inside any window of ``length`` content tokens of the documents."""
+    hits = sorted((place, token) for token in weights for place in corpus.places.get(token, ()))
+    best = current = 0.0
+    inside: Counter[str] = Counter()
+    first = 0
+    for place, token in hits:
+        inside[token] += 1
+        if inside[token] == 1:
+            current += weights[token]
+        while place - hits[first][0] >= length:
+            gone = hits[first][1]
+            inside[gone] -= 1
+            if not inside[gone]:
+                current -= weights[gone]
+            first += 1
+        best = max(best, current)
+    return best / sum(weights.values())
+
+
+def held_pieces(words: Sequence[str], corpus: Corpus) -> float:
+    """The share of the text's pieces of five characters that the documents hold anywhere."""
+    text = " " + " ".join(words) + " "
+    grams = [text[i : i + GRAM] for i in range(max(1, len(text) - GRAM + 1))]
+    return sum(gram in corpus.grams for gram in grams) / len(grams)
+
+
+def cosine(one: Mapping[str, float], other: Mapping[str, float]) -> float:
+    """Cosine of two bags of tokens."""
+    dot = sum(weight * other.get(token, 0.0) for token, weight in one.items())
+    norms = math.sqrt(sum(w * w for w in one.values()) * sum(w * w for w in other.values()))
+    return dot / norms if norms else 0.0
+
+
+def longest_missing_run(tokens: Sequence[str], known: Mapping[str, object]) -> int:
+    """The longest run of ``tokens`` that occur nowhere in the documents."""
+    longest = run = 0
+    for token in tokens:
+        run = 0 if token in known else run + 1
+        longest = max(longest, run)
+    return longest

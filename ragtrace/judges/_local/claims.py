@@ -1,0 +1,72 @@
+"""A claim as the embedded judge reads it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from ragtrace.text.lexicon import chinese, english
+from ragtrace.text.numbers import Quantity, quantities
+from ragtrace.text.tokens import content, normalise, words
+
+_CAPITAL = re.compile(r"(?<![.!?:]\s)(?<!^)(?<![\w'])[A-Z][\w'&-]*")
+_LEADING_ARTICLE = re.compile(r"^\W+")
+
+
+@dataclass(frozen=True)
+class ClaimText:
+    """The text of a claim with its normal form, words and content tokens."""
+
+    text: str
+    normal: str
+    words: tuple[str, ...]
+    tokens: tuple[str, ...]
+
+    @cached_property
+    def weights(self) -> Mapping[str, float]:
+        """Content token → how often it occurs."""
+        return Counter(self.tokens)
+
+    @cached_property
+    def quantities(self) -> tuple[Quantity, ...]:
+        """The quantities that the claim states."""
+        return quantities(self.normal)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Capitalised words that do not begin a sentence, in lower case."""
+        found = (match[0].lower().removesuffix("'s") for match in _CAPITAL.finditer(self.text))
+        return tuple(name for name in found if name not in english().stop)
+
+    @cached_property
+    def negations(self) -> int:
+        """How many words turn the statement round."""
+        return count_negations(self.normal, self.words)
+
+
+def read_claim(text: str) -> ClaimText:
+    """Read the claim ``text``."""
+    normal = normalise(text)
+    tokens = tuple(words(normal))
+    return ClaimText(text, normal, tokens, tuple(content(tokens)))
+
+
+def count_negations(normal: str, tokens: tuple[str, ...]) -> int:
+    """Negating words in a text, English and Chinese."""
+    negators = english().negators
+    count = sum(token in negators or token.endswith("n't") for token in tokens if token.isascii())
+    stripped = _not_negating().sub("", normal)
+    return count + sum(char in chinese().negators for char in stripped)
+
+
+def _not_negating() -> re.Pattern[str]:
+    global _pattern  # noqa: PLW0603
+    if _pattern is None:
+        _pattern = re.compile("|".join(map(re.escape, chinese().negator_exceptions)))
+    return _pattern
+
+
+_pattern: re.Pattern[str] | None = None

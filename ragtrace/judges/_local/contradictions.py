@@ -1,0 +1,182 @@
+"""Where a claim says something else than its evidence: quantities, names, antonyms, negation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Literal
+
+from ragtrace.judges._local.claims import ClaimText, count_negations
+from ragtrace.judges._local.corpus import Corpus, Evidence
+from ragtrace.judges._local.passages import Passage
+from ragtrace.text.lexicon import chinese, english
+from ragtrace.text.numbers import Quantity, Relation, compare
+from ragtrace.text.tokens import content, stem, words
+
+Kind = Literal["quantity", "unit", "name", "antonym", "negation"]
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """The claim says ``claimed`` where ``passage`` says ``found``. A ``unit`` conflict is a nuance, no contradiction."""
+
+    kind: Kind
+    claimed: str
+    found: str
+    passage: Passage
+
+    @property
+    def contradicts(self) -> bool:
+        """Whether it alone makes the claim contradicted."""
+        return self.kind != "unit"
+
+
+def find_conflict(claim: ClaimText, evidence: Evidence, corpus: Corpus) -> Conflict | None:
+    """The first conflict of ``claim`` with its evidence; one that contradicts comes before a nuance."""
+    nuance = None
+    for conflict in _conflicts(claim, evidence, corpus):
+        if conflict.contradicts:
+            return conflict
+        nuance = nuance or conflict
+    return nuance
+
+
+def _conflicts(claim: ClaimText, evidence: Evidence, corpus: Corpus) -> Iterator[Conflict]:
+    yield from _quantity_conflicts(claim, evidence, corpus)
+    if len(claim.tokens) >= _SHORTEST:
+        yield from _wording_conflicts(claim, evidence.best, corpus)
+
+
+# --- quantities -------------------------------------------------------------------------------------------
+
+_SLOT = 0.45
+"""A found quantity is taken to answer the same as the claimed one from this agreement of their surroundings on."""
+_MARGIN = 0.12
+_CLAUSE = re.compile(r"[,;:，；、：。()（）]|\s(?:and|but|while|whereas|or)\s")
+
+
+def _quantity_conflicts(claim: ClaimText, evidence: Evidence, corpus: Corpus) -> Iterator[Conflict]:
+    for claimed in claim.quantities:
+        others = [q for q in claim.quantities if q is not claimed]
+        passages = dict.fromkeys((*evidence.passages, *_with_same_digits(claimed, corpus)))
+        same, conflict, unit = _best_slots(claim, claimed, others, tuple(passages))
+        if conflict[0] >= _SLOT and conflict[0] > same + _MARGIN and conflict[1] is not None:
+            yield Conflict("quantity", claimed.text, conflict[1][0].text, conflict[1][1])
+        elif unit is not None:
+            yield Conflict("unit", claimed.text, unit[0].text, unit[1])
+
+
+def _with_same_digits(claimed: Quantity, corpus: Corpus) -> Iterator[Passage]:
+    """Passages outside the evidence that may state the quantity: they hold its first number."""
+    for token in content(words(claimed.text))[:1]:
+        for index in corpus.postings.get(token, ())[:_FEW]:
+            yield corpus.passages[index]
+
+
+_FEW = 3
+
+_Found = tuple[Quantity, Passage]
+
+
+def _best_slots(
+    claim: ClaimText, claimed: Quantity, others: Sequence[Quantity], passages: Sequence[Passage]
+) -> tuple[float, tuple[float, _Found | None], _Found | None]:
+    """Agreement of surroundings of the best equal quantity, of the best different one, and a nuance of unit."""
+    same, conflict, unit = -1.0, (-1.0, None), None
+    for passage in passages:
+        for found in passage.quantities:
+            relation = compare(claimed, found)
+            if relation is Relation.UNRELATED:
+                continue
+            slot = _slot(claim, claimed, passage, found)
+            if relation is Relation.CONFLICT:
+                taken = any(compare(other, found) in {Relation.SAME, Relation.UNIT} for other in others)
+                if slot > conflict[0] and not taken:
+                    conflict = (slot, (found, passage))
+            else:
+                unit = (found, passage) if relation is Relation.UNIT and slot > same else unit
+                same = max(same, slot)
+    return same, conflict, unit  # type: ignore[return-value]
+
+
+def _slot(claim: ClaimText, claimed: Quantity, passage: Passage, found: Quantity) -> float:
+    """0..1: do the claimed and the found quantity stand in the same surroundings?"""
+    wanted = [t for t in claim.weights if not t[0].isdigit()]
+    if not wanted:
+        return 0.0
+    overall = sum(t in passage.vocabulary for t in wanted) / len(wanted)
+    near_claim = _clause_tokens(claim.normal, claimed)
+    near_found = _clause_tokens(passage.normal, found)
+    clause = len(near_claim & near_found) / len(near_claim) if near_claim else overall
+    return 0.5 * overall + 0.5 * clause
+
+
+def _clause_tokens(text: str, quantity: Quantity) -> frozenset[str]:
+    """The content tokens of the clause around a quantity, without numbers."""
+    start = end = None
+    for cut in _CLAUSE.finditer(text):
+        if cut.end() <= quantity.start:
+            start = cut.end()
+        elif cut.start() >= quantity.end:
+            end = cut.start()
+            break
+    tokens = content(words(text[start:end]))
+    return frozenset(t for t in tokens if not t[0].isdigit())
+
+
+# --- wording ----------------------------------------------------------------------------------------------
+
+_SHORTEST = 3
+_ALIKE = 0.6
+"""From this share of the claim's content on, the best passage speaks of the same fact."""
+_ALIKE_NEGATION = 0.8
+_LONGEST_SWAP = 4
+
+
+def _wording_conflicts(claim: ClaimText, best: Passage, corpus: Corpus) -> Iterator[Conflict]:
+    """Stretches that differ between wordings that are otherwise the same."""
+    held = sum(t in best.vocabulary for t in claim.tokens) / len(claim.tokens)
+    if held < _ALIKE:
+        return
+    names = frozenset(part for name in claim.names for part in words(name))
+    for said, found in _differences(claim.words, best.words):
+        kind = _difference_kind(said, found, names, corpus)
+        if kind == "negation" and held < _ALIKE_NEGATION:
+            continue
+        if kind:
+            yield Conflict(kind, _join(said) or claim.text, _join(found) or best.text, best)
+
+
+def _differences(said: Sequence[str], found: Sequence[str]) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
+    """Short stretches of ``said`` and ``found`` that differ, with equal words on both sides of them."""
+    one, other = [stem(w) for w in said], [stem(w) for w in found]
+    matcher = SequenceMatcher(None, one, other, autojunk=False)
+    steps = matcher.get_opcodes()
+    for place, (tag, i1, i2, j1, j2) in enumerate(steps):
+        if tag == "equal" or i2 - i1 > _LONGEST_SWAP or j2 - j1 > _LONGEST_SWAP:
+            continue
+        before = steps[place - 1] if place else None
+        after = steps[place + 1] if place + 1 < len(steps) else None
+        if (before is not None and after is not None) or (tag == "replace" and (before or after)):
+            yield said[i1:i2], found[j1:j2]
+
+
+def _difference_kind(
+    said: Sequence[str], found: Sequence[str], names: frozenset[str], corpus: Corpus
+) -> Kind | None:
+    table = english().antonyms
+    if any(table.get(word, frozenset()) & set(found) and word not in found for word in said):
+        return "antonym"
+    joined_said, joined_found = "".join(said), "".join(found)
+    if any(opposite in joined_found for opposite in chinese().antonyms.get(joined_said, ())):
+        return "antonym"
+    if found and names & set(said) and not any(word in corpus.raw_words for word in said if word in names):
+        return "name"
+    negated = count_negations(joined_said, tuple(said)), count_negations(joined_found, tuple(found))
+    return "negation" if (negated[0] == 0) != (negated[1] == 0) else None
+
+
+def _join(tokens: Sequence[str]) -> str:
+    return "".join(tokens) if tokens and tokens[0] > "\u2fff" else " ".join(tokens)

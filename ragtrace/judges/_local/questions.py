@@ -1,0 +1,120 @@
+"""Questions as the embedded judge reads them: their needs, what kind of answer each wants, their content."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib.resources import files
+from typing import Any
+
+from ragtrace.text import lexicon
+from ragtrace.text.tokens import content, normalise, stem, words
+
+
+@dataclass(frozen=True)
+class NeedText:
+    """One information need of a question. ``kind`` is what it asks for: ``when``, ``who``, ``how_many`` …"""
+
+    text: str
+    kind: str
+    tokens: tuple[str, ...]
+
+    @cached_property
+    def weights(self) -> Mapping[str, float]:
+        """Content token → weight: longer words say more, a Chinese character counts one."""
+        return {token: token_weight(token) for token in self.tokens}
+
+
+def read_question(question: str) -> NeedText:
+    """The whole ``question`` as one need."""
+    return _need(question, ())
+
+
+def split_needs(question: str) -> tuple[NeedText, ...]:
+    """The information needs of ``question``, in order; at least one. A short later one keeps the subject of the first."""
+    pieces = [piece.strip(" ,，、") for piece in _splitter(_is_zh(question)).split(question)]
+    pieces = [piece for piece in pieces if _asks(piece)]
+    if len(pieces) < 2:
+        return (read_question(question),)
+    first = _need(pieces[0], ())
+    return (first, *(_need(piece, first.tokens) for piece in pieces[1:]))
+
+
+def token_weight(token: str) -> float:
+    """How much a content token says: the logarithm of its length, one for a Chinese character."""
+    return _WEIGHTS[min(len(token), 15)] if token[0] < "\u2fff" else 1.0
+
+
+_WEIGHTS = [0.0, 0.7, 0.9, 1.1, 1.3, 1.45, 1.55, 1.65, 1.75, 1.8, 1.85, 1.9, 1.95, 2.0, 2.0, 2.0]
+
+
+@cache
+def synonyms() -> Mapping[str, frozenset[str]]:
+    """Stem → the stems of words that mean the same in a question about a document (English)."""
+    found: dict[str, set[str]] = {}
+    for group in _table()["synonyms_en"]:
+        stems = {stem(word) for word in group}
+        for one in stems:
+            found.setdefault(one, set()).update(stems - {one})
+    return {word: frozenset(others) for word, others in found.items()}
+
+
+def kind_of(question: str) -> str:
+    """What kind of answer a question wants, ``which`` where nothing says."""
+    normal = normalise(question)
+    for kind, pattern in _kinds():
+        if pattern.search(normal):
+            return kind
+    return "which"
+
+
+def _need(piece: str, inherited: tuple[str, ...]) -> NeedText:
+    normal = normalise(piece)
+    tokens = [t for t in content(words(_question_only_zh().sub(" ", normal))) if t not in _question_only()]
+    tokens = tokens or content(words(normal)) or words(normal)
+    if len(tokens) < _FEW:
+        tokens = [*tokens, *inherited]
+    return NeedText(piece, kind_of(piece), tuple(dict.fromkeys(tokens)))
+
+
+_FEW = 3
+
+
+def _asks(piece: str) -> bool:
+    return len(words(normalise(piece))) >= 2 and (
+        piece.endswith(("?", "？")) or any(pattern.search(normalise(piece)) for _, pattern in _kinds())
+    )
+
+
+def _is_zh(text: str) -> bool:
+    return any("\u3400" <= char <= "\u9fff" for char in text)
+
+
+@cache
+def _table() -> dict[str, Any]:
+    loaded: dict[str, Any] = json.loads((files(lexicon) / "questions.json").read_text(encoding="utf-8"))
+    return loaded
+
+
+@cache
+def _kinds() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    table = _table()
+    return tuple((kind, re.compile("|".join(table["kinds"][kind]))) for kind in table["order"])
+
+
+@cache
+def _splitter(zh: bool) -> re.Pattern[str]:
+    return re.compile(_table()["split_zh" if zh else "split_en"], re.IGNORECASE)
+
+
+@cache
+def _question_only() -> frozenset[str]:
+    return frozenset(stem(word) for word in _table()["question_only"])
+
+
+@cache
+def _question_only_zh() -> re.Pattern[str]:
+    return re.compile("|".join(sorted(_table()["question_only_zh"], key=len, reverse=True)))
