@@ -1,0 +1,52 @@
+"""Content encodings of HTTP bodies, with a bound on what comes out."""
+
+from __future__ import annotations
+
+import zlib
+
+from ragtrace.errors import MalformedOtlp, TooLarge
+from ragtrace_collector.receivers.answers import WRONG_ENCODING, Rejected
+
+_MEMBERS = 16
+"""A gzip body may have several members. Each costs a copy of what follows it."""
+_GZIP, _ZLIB, _RAW = 16 + zlib.MAX_WBITS, zlib.MAX_WBITS, -zlib.MAX_WBITS
+
+
+def decode_content(body: bytes, encoding: str, limit: int) -> bytes:
+    """A body as it came over HTTP → the request, of at most ``limit`` bytes.
+
+    Raises:
+        Rejected: an encoding that is not known here.
+        MalformedOtlp: the body is not of that encoding, or is cut short.
+        TooLarge: more would come out than ``limit``; that much and no more was unpacked.
+    """
+    if encoding in {"", "identity"}:
+        return body
+    if encoding in {"gzip", "x-gzip"}:
+        return _inflate(body, _GZIP, limit)
+    if encoding == "deflate":
+        # RFC 9110 means zlib's format by it; some senders leave its two-byte head out.
+        is_zlib = len(body) >= 2 and body[0] & 0x0F == 8 and int.from_bytes(body[:2], "big") % 31 == 0
+        return _inflate(body, _ZLIB if is_zlib else _RAW, limit)
+    raise Rejected(WRONG_ENCODING)
+
+
+def _inflate(body: bytes, window: int, limit: int) -> bytes:
+    out: list[bytes] = []
+    room = limit
+    while body:
+        if len(out) == _MEMBERS:
+            raise MalformedOtlp("the body has too many gzip members")
+        machine = zlib.decompressobj(window)
+        try:
+            part = machine.decompress(body, room + 1)
+        except zlib.error:
+            raise MalformedOtlp("the body cannot be unpacked") from None
+        room -= len(part)
+        if room < 0:
+            raise TooLarge(f"the body unpacks to more than {limit} bytes")
+        if not machine.eof:
+            raise MalformedOtlp("the packed body is cut short")
+        out.append(part)
+        body = machine.unused_data
+    return b"".join(out)
