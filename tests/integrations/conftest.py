@@ -48,6 +48,18 @@ class Spans:
         (span,) = self.of_kind(kind)
         return span
 
+    def documents(
+        self, span: ReadableSpan, under: str = "retrieval.documents"
+    ) -> list[tuple[str, str]] | None:
+        """(id, text) of the documents on a span; ``None`` where it has none at all."""
+        attributes = span.attributes or {}
+        if "ragtrace.documents" in attributes:
+            return [(d["id"], d["content"]) for d in json.loads(attributes["ragtrace.documents"])]
+        found: list[tuple[str, str]] = []
+        while (text := attributes.get(f"{under}.{len(found)}.document.content")) is not None:
+            found.append((attributes[f"{under}.{len(found)}.document.id"], text))
+        return found or None
+
     def children(self, parent: ReadableSpan) -> list[ReadableSpan]:
         return [s for s in self.all() if s.parent is not None and s.parent.span_id == parent.context.span_id]
 
