@@ -69,6 +69,8 @@ class Thresholds:
     """From here on a refusal is needless."""
 
 
+DEFAULT_THRESHOLDS = Thresholds()
+
 _PATHS: Mapping[Cause, tuple[Path, Stage]] = {
     Cause.RETRIEVAL_MISSED: ("A", "retrieval"),
     Cause.RETRIEVAL_MISRANKED: ("B", "retrieval"),
@@ -114,7 +116,7 @@ def diagnose(
     abstained: bool = False,
     has_reference: bool = False,
     language: Language = "en",
-    thresholds: Thresholds = Thresholds(),
+    thresholds: Thresholds = DEFAULT_THRESHOLDS,
 ) -> Diagnosis:
     """The diagnosis of one interaction, with advice in ``language``.
 

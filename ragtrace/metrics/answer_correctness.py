@@ -78,7 +78,7 @@ class AnswerCorrectness:
             return gates.not_applicable(self.name, gates.NO_CLAIMS)
         similarity = evidence.reference_similarity
         if similarity is None and self.weights[1]:
-            return Unscored(self.name, Status.SKIPPED, gates.NO_EMBEDDER, n_judged, n_total)
+            return gates.no_similarity(self.name, evidence, n_judged, n_total)
         value = correctness((tp, fp, fn), similarity or 0.0, self.weights, self.beta)
         if value is None:
             return Unscored(self.name, Status.JUDGE_ERROR, gates.NO_VERDICTS, 0, n_total)

@@ -62,7 +62,7 @@ class AnswerRelevancy:
             return Unscored(self.name, Status.ABSTAINED, "noncommittal", basis=GENERATED)
         value = mean_relevancy(evidence.similarities or ())
         if value is None:
-            return Unscored(self.name, Status.SKIPPED, gates.NO_EMBEDDER, basis=GENERATED)
+            return gates.no_similarity(self.name, evidence)
         n = len(reply.questions)
         return Score(self.name, value, n, n, GENERATED, evidence=_evidence(evidence))
 

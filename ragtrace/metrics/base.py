@@ -15,7 +15,8 @@ class Evidence:
 
     ``abstained``: the answer declines to answer. ``similarities``: cosines (-1..1) of the question (the
     rewritten one if there is one) with each of ``reply.questions``; ``reference_similarity``: cosine of
-    answer and reference. Both ``None`` where there is no embedder.
+    answer and reference. Both ``None`` where there is no embedder, or where it failed: then
+    ``embedder_fault`` is the reason.
     """
 
     interaction: Interaction
@@ -25,6 +26,7 @@ class Evidence:
     abstained: bool = False
     similarities: tuple[float, ...] | None = None
     reference_similarity: float | None = None
+    embedder_fault: str | None = None
     language: Language = "en"
 
 

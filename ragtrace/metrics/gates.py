@@ -65,6 +65,15 @@ def fault_gate(metric: str, evidence: Evidence, want: Want, basis: str | None = 
     return Unscored(metric, fault.status, fault.reason, basis=basis) if fault else None
 
 
+def no_similarity(
+    metric: str, evidence: Evidence, n_judged: int | None = None, n_total: int | None = None
+) -> Unscored:
+    """The outcome where a cosine is needed and not there: the embedder failed, or there is none."""
+    if evidence.embedder_fault:
+        return Unscored(metric, Status.JUDGE_ERROR, evidence.embedder_fault, n_judged, n_total)
+    return Unscored(metric, Status.SKIPPED, NO_EMBEDDER, n_judged, n_total)
+
+
 def share(
     metric: str,
     verdicts: list[bool | None],
