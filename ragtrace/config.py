@@ -31,6 +31,8 @@ DEFAULT_MAX_TEXT_LENGTH = 200_000
 DEFAULT_ATTRIBUTE_LIMIT = 128
 """OpenTelemetry's own default for the attributes of a span."""
 
+DEFAULT_QUEUE_SIZE = 2_048
+
 _YES = frozenset({"1", "true", "yes", "on"})
 _NO = frozenset({"0", "false", "no", "off", ""})
 
@@ -151,6 +153,12 @@ def _count(environ: Mapping[str, str], name: str, default: int) -> int:
     if not word.isdecimal():
         raise ConfigError(f"must be a number of 0 or more, not {environ[name]!r}", name)
     return int(word)
+
+
+def queue_size(environ: Mapping[str, str]) -> int:
+    """Spans that may wait to be exported: OTEL_BSP_MAX_QUEUE_SIZE, else the SDK's own 2048."""
+    word = environ.get("OTEL_BSP_MAX_QUEUE_SIZE", "").strip()
+    return int(word) if word.isdecimal() and int(word) > 0 else DEFAULT_QUEUE_SIZE
 
 
 def _sdk_limit(environ: Mapping[str, str], what: str) -> int | None:

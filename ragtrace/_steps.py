@@ -1,0 +1,206 @@
+"""A step is one hooked call: a span, what it says, and the interaction that it belongs to.
+
+The step travels in OpenTelemetry's own context beside the span, so whatever carries that context to another
+thread or task carries the step too. Nothing in here raises into the app: a step that cannot begin is ``None``
+and the hook is then a plain call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextvars import Token
+from dataclasses import replace
+from typing import Any
+
+from opentelemetry import context as otel
+from opentelemetry import trace
+from opentelemetry.context import _SUPPRESS_INSTRUMENTATION_KEY
+from opentelemetry.context.context import Context
+from opentelemetry.trace.span import Span
+from opentelemetry.trace.status import Status, StatusCode
+
+from ragtrace import _capture as capture
+from ragtrace import semconv as names
+from ragtrace.config import settings
+from ragtrace.documents import read_documents
+from ragtrace.model import RetrievedDocument
+from ragtrace.spans import Content, write
+
+_log = logging.getLogger("ragtrace")
+_STEP_KEY = otel.create_key("ragtrace-step")
+_SUPPRESSED = (_SUPPRESS_INSTRUMENTATION_KEY, "suppress_instrumentation")
+"""OpenTelemetry's key, and the plain one that instrumentations still set."""
+_CUT_SHORT = (GeneratorExit, asyncio.CancelledError, KeyboardInterrupt)
+
+
+class Step:
+    """One open span of ours.
+
+    ``content`` is filled while the step is open and written when it ends. ``interaction`` is the step of the
+    interaction that this one belongs to, itself for an outermost one. ``retrieved`` is what the last
+    retriever or reranker of the interaction returned: the very object, so that a generator which is handed
+    the same list says nothing new. ``context`` is what to attach while the step's code runs. ``items`` is
+    what a stream gave so far, and ``gather`` records it when the stream is over.
+    """
+
+    __slots__ = ("content", "context", "gather", "interaction", "items", "kind", "open", "retrieved", "span")
+
+    def __init__(self, span: Span, kind: str | None, interaction: Step | None, context: Context) -> None:
+        self.span = span
+        self.kind = kind
+        self.content = Content(kind=kind)
+        self.interaction: Step = self if interaction is None else interaction
+        self.retrieved: Any = None
+        self.open = True
+        self.items: list[Any] = []
+        self.gather: Callable[[Step], None] | None = None
+        self.context = otel.set_value(_STEP_KEY, self, trace.set_span_in_context(span, context))
+
+    def end(self, error: BaseException | None = None) -> None:
+        """Write what is known and end the span, once. ``error`` is what ended the step."""
+        if not self.open:
+            return
+        self.open = False
+        if error is not None:
+            self.content.partial = True
+            _mark(self.span, error)
+        if self.gather is not None:
+            guarded(self.gather, self)
+        write(self.span, self.content)
+        self.span.end()
+
+    def __del__(self) -> None:
+        """A stream that was dropped without being closed still leaves its span, as cut short."""
+        if self.open:
+            self.end(GeneratorExit())
+
+
+def begin(name: str, kind: str | None) -> Step | None:
+    """Open a step under the current one; ``None`` where hooks are off or instrumentation is suppressed."""
+    try:
+        now = otel.get_current()
+        if not settings().enabled or now.get(_SUPPRESSED[0]) or now.get(_SUPPRESSED[1]):
+            return None
+        above = now.get(_STEP_KEY)
+        interaction = above.interaction if isinstance(above, Step) and above.interaction.open else None
+        if kind == names.KIND_INTERACTION and interaction is not None:
+            kind = None  # an interaction inside an interaction is one of its parts
+        return Step(_tracer.start_span(name, context=now), kind, interaction, now)
+    except Exception as error:  # noqa: BLE001  # whatever a sampler or span processor does, the app runs on
+        _log.warning("a step was not traced: %s", type(error).__name__)
+        return None
+
+
+def current() -> Step | None:
+    """The innermost open step of this thread or task."""
+    step = otel.get_value(_STEP_KEY)
+    return step if isinstance(step, Step) and step.open else None
+
+
+def enter(step: Step) -> Token[Context]:
+    """Make ``step`` current; :func:`leave` undoes it."""
+    return otel.attach(step.context)
+
+
+def leave(token: Token[Context]) -> None:
+    """Undo :func:`enter`. In another context, where the garbage collector closes it, nothing is to undo."""
+    try:
+        token.var.reset(token)
+    except ValueError:
+        return
+
+
+def suspend(step: Step, token: Token[Context]) -> None:
+    """Leave ``step`` over a yield. Spans that its code holds open there are current again when it goes on."""
+    step.context = otel.get_current()
+    leave(token)
+
+
+def guarded(fill: Callable[..., None], *args: Any) -> None:
+    """Call ``fill(*args)``; what it raises is logged by type and goes no further."""
+    try:
+        fill(*args)
+    except Exception as error:  # noqa: BLE001  # a bug of ours, or an extractor of the user's
+        _log.warning("part of a step was not recorded: %s", type(error).__name__)
+
+
+# --- what each kind of step takes from its call ----------------------------------------------------------
+
+
+def fill_documents(step: Step, value: Any, documents: tuple[RetrievedDocument, ...] | None = None) -> None:
+    """A retriever or reranker returned ``value``; ``documents`` are those of the user's extractor."""
+    step.interaction.retrieved = value
+    content = step.content
+    if content.documents is None:
+        content.documents = read_documents(value) if documents is None else documents
+    if step.kind == names.KIND_RERANK and content.documents is not None:
+        content.documents = _reranked(content.documents, content.input_documents or ())
+
+
+def _reranked(documents: Any, given: Any) -> tuple[RetrievedDocument, ...]:
+    """Scores that differ from those that went in are the reranker's."""
+    before = {document.id: document.score for document in given}
+    if all(document.score is None or before.get(document.id) == document.score for document in documents):
+        return tuple(documents)
+    return tuple(
+        document if document.rerank_score is not None else replace(document, rerank_score=document.score)
+        for document in documents
+    )
+
+
+def fill_prompt_documents(step: Step, value: Any) -> None:
+    """A generator was handed ``value``: new to the interaction unless it is what was retrieved last.
+
+    A text is taken only where nothing was retrieved: else it is the retrieved documents, joined.
+    """
+    entry = step.interaction
+    if value is None or value is entry.retrieved or entry.content.documents is not None:
+        return
+    if entry.retrieved is not None and (isinstance(value, str) or _same_items(value, entry.retrieved)):
+        return
+    entry.content.documents = read_documents(value)
+
+
+def _same_items(one: Any, other: Any) -> bool:
+    if not (isinstance(one, list | tuple) and isinstance(other, list | tuple)) or len(one) != len(other):
+        return False
+    return all(a is b for a, b in zip(one, other, strict=True))
+
+
+def fill_answer(step: Step, value: Any, answer: str | None = None) -> None:
+    """An interaction or generator returned ``value``; ``answer`` is that of the user's extractor."""
+    content = step.content
+    if content.answer is None:
+        content.answer = capture.read_answer(value) if answer is None else answer
+    if step.kind == names.KIND_INTERACTION and content.documents is None and step.retrieved is None:
+        content.documents = capture.result_documents(value)
+
+
+def _mark(span: Span, error: BaseException) -> None:
+    """An exception is an error of the step; a break, a close or a cancellation is none."""
+    try:
+        if isinstance(error, _CUT_SHORT):
+            return
+        span.set_attribute(names.ERROR_TYPE, type(error).__qualname__)
+        span.set_status(Status(StatusCode.ERROR, type(error).__qualname__))
+        if settings().capture_content and settings().redactor is None:
+            span.record_exception(error)
+    except Exception as ours:  # noqa: BLE001  # an exception of the app whose __str__ raises
+        _log.warning("an error was not recorded: %s", type(ours).__name__)
+
+
+class _Tracer:
+    """The tracer in force: the global provider's, unless :func:`use_provider` named another."""
+
+    def __init__(self) -> None:
+        self.start_span = trace.get_tracer(names.SCOPE).start_span
+
+
+_tracer = _Tracer()
+
+
+def use_provider(provider: trace.TracerProvider | None) -> None:
+    """Send the hooks' spans to ``provider``; ``None`` = the global one."""
+    _tracer.start_span = trace.get_tracer(names.SCOPE, tracer_provider=provider).start_span
