@@ -20,6 +20,7 @@ COMMANDS = {
     "demo": "Answer questions with a small RAG app, judge them, show where each failed.",
     "collector": "Receive OTLP, score RAG interactions, export once.",
     "score": "Score recorded traces or interactions from files.",
+    "agree": "Measure a judge against people's labels.",
 }
 """Name → the line that ``ragtrace --help`` shows."""
 

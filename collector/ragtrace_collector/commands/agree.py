@@ -1,0 +1,85 @@
+"""``ragtrace agree``: a judge against people's labels."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from ragtrace.agreement import JudgedRow, LabelledRow, judge_row, read_rows, report
+from ragtrace_collector.commands.judging import Judging, judge_options, make_judge
+from ragtrace_collector.views import agreement as view
+
+
+@click.command(name="agree")
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--metric",
+    type=click.Choice(["support", "relevance", "correctness"]),
+    help="Which rows to take, by label_kind; without it each row's own kind.",
+)
+@click.option(
+    "--by", default="source,lang", show_default=True, help="Fields to break down by, comma-separated."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option(
+    "--plot", type=click.Path(path_type=Path), help="Write a reliability diagram (needs matplotlib)."
+)
+@judge_options
+def command(
+    *, files: tuple[Path, ...], metric: Any, by: str, as_json: bool, plot: Path | None, **judge: Any
+) -> int:
+    """Measure how well a judge agrees with people.
+
+    FILES are JSONL: question (where the metric needs one), contexts, claim or answer, label in 0..1, and
+    label_kind (support, context_relevance or correctness). A label counts as positive from 0.5 on.
+    """
+    fields = [field.strip() for field in by.split(",") if field.strip()]
+    rows = [row for path in files for row in read_rows(path, metric, fields)]
+    wanted = [row for row in rows if row is not None]
+    found = report(asyncio.run(_judged(wanted, make_judge(**judge))))
+    if plot is not None:
+        view.plot(found, plot)
+    _show(found, len(rows) - len(wanted), as_json=as_json)
+    return 0
+
+
+async def _judged(rows: Sequence[LabelledRow], made: Judging) -> list[JudgedRow]:
+    """All rows judged, in their order, some at once."""
+    gate = asyncio.Semaphore(made.concurrency)
+
+    async def one(row: LabelledRow) -> JudgedRow:
+        async with gate:
+            return await judge_row(made.judge, row, await _similarity(made, row))
+
+    try:
+        return list(await asyncio.gather(*map(one, rows)))
+    finally:
+        await made.judge.aclose()
+
+
+async def _similarity(made: Judging, row: LabelledRow) -> float | None:
+    """Cosine of answer and reference, where the metric uses it and an embedder is there."""
+    interaction = row.interaction
+    if made.embedder is None or row.metric != "correctness":
+        return None
+    if not interaction.answer or not interaction.reference:
+        return None
+    vectors = await made.embedder.embed([interaction.answer, interaction.reference])
+    return float(vectors[0] @ vectors[1])
+
+
+def _show(found: Any, skipped: int, *, as_json: bool) -> None:
+    if as_json:
+        json.dump(view.as_json(found, skipped), sys.stdout, ensure_ascii=False, allow_nan=False)
+        sys.stdout.write("\n")
+        return
+    console = Console()
+    console.print(view.agreement_table(found, skipped))
+    console.print(view.reliability_view(found.table))
