@@ -14,11 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ragtrace.records import interaction_from_row
-
 from ragtrace import extract
 from ragtrace.errors import InputError
 from ragtrace.model import Interaction, LogRecord, SpanRecord
+from ragtrace.rows import interaction_from_row
 from ragtrace_collector import otlp
 
 

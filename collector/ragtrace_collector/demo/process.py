@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import signal
 import socket
 import subprocess
@@ -77,7 +76,7 @@ def wait_for(ready: Callable[[], bool], process: subprocess.Popen[bytes], log: P
     while not ready():
         if process.poll() is not None or time.monotonic() > until:
             words = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-5:]
-            raise RagtraceError("could not start: " + (" / ".join(words) or os.fsdecode(process.args[0])))  # type: ignore[index]
+            raise RagtraceError(f"could not start: {' / '.join(words) or f'no word in {START_WITHIN:.0f} s'}")
         time.sleep(_POLL)
 
 
