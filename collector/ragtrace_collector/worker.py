@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, BinaryIO
 
 from ragtrace.errors import RagtraceError
-from ragtrace.model import Evaluation, Interaction, JudgeInfo
+from ragtrace.model import Evaluation, Interaction
 from ragtrace_collector import otlp
 from ragtrace_collector.redaction import redacted
 from ragtrace_collector.worker_messages import (
@@ -34,9 +34,8 @@ from ragtrace_collector.worker_messages import (
 )
 
 if TYPE_CHECKING:
-    from ragtrace.evaluation import Evaluator
-
     from ragtrace.embedders.base import Embedder
+    from ragtrace.evaluation import Evaluator
     from ragtrace.judges.base import Judge
     from ragtrace.redact import Redactor
 
@@ -71,8 +70,9 @@ async def _serve(out: BinaryIO) -> None:
     except (RagtraceError, ImportError, TypeError, ValueError) as error:
         _send(out, NotReady(str(error)))
         return
-    _send(out, Ready({bench: _info(seat.judge) for bench, seat in seats.items()}, _metric_names(seats)))
-    desk = _Desk(out, seats, asyncio.Semaphore(setup.concurrency))
+    infos = {bench: seat.evaluator.judge_info for bench, seat in seats.items()}
+    _send(out, Ready(infos, seats[Bench.JUDGE].evaluator.metric_names))
+    desk = _Desk(out, seats)
     try:
         while (message := await read_frame(reader)) is not None:
             if isinstance(message, Job):
@@ -87,7 +87,6 @@ class _Desk:
 
     out: BinaryIO
     seats: Mapping[Bench, _Seat]
-    room: asyncio.Semaphore
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     def take(self, job: Job) -> None:
@@ -99,12 +98,11 @@ class _Desk:
     async def _work(self, job: Job) -> None:
         deadline = time.monotonic() + job.seconds
         try:
-            async with self.room:
-                interactions = _read(job)
-                _send(self.out, Found(job.id, tuple(map(_without_texts, interactions))))
-                seat = self.seats[job.bench]
-                judgements = (_evaluate(seat, interaction, deadline) for interaction in interactions)
-                _send(self.out, Done(job.id, tuple(await asyncio.gather(*judgements))))
+            interactions = _read(job)
+            _send(self.out, Found(job.id, tuple(map(_without_texts, interactions))))
+            seat = self.seats[job.bench]
+            judgements = (_evaluate(seat, interaction, deadline) for interaction in interactions)
+            _send(self.out, Done(job.id, tuple(await asyncio.gather(*judgements))))
         except Exception as error:  # noqa: BLE001  # a user's judge may raise anything; the spans must go on
             _send(self.out, Failed(job.id, type(error).__name__))
 
@@ -146,7 +144,6 @@ def _without_texts(interaction: Interaction) -> Interaction:
 
 def _seat(judge: JudgeSetup, setup: Setup) -> _Seat:
     from ragtrace.evaluation import Evaluator
-
     from ragtrace.judges import create
 
     made = create(judge.use, dict(judge.options))
@@ -155,6 +152,7 @@ def _seat(judge: JudgeSetup, setup: Setup) -> _Seat:
         embedder=_embedder(judge),
         metrics=setup.metrics,
         language=setup.language or "auto",
+        concurrency=setup.concurrency,
     )
     return _Seat(made, evaluator, _redactor() if judge.redact else None)
 
@@ -175,14 +173,6 @@ def _redactor() -> Redactor:
     from ragtrace.redact import Redactor
 
     return Redactor(key=secrets.token_hex())
-
-
-def _info(judge: Judge) -> JudgeInfo:
-    return JudgeInfo(judge.kind, judge.revision, judge.model)
-
-
-def _metric_names(seats: Mapping[Bench, _Seat]) -> tuple[str, ...]:
-    return seats[Bench.JUDGE].evaluator.metric_names
 
 
 def _send(out: BinaryIO, message: Ready | NotReady | Found | Done | Failed) -> None:

@@ -1,0 +1,203 @@
+"""The collector's settings as they are in force. Where they come from: :mod:`ragtrace_collector.settings`."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    NonNegativeFloat,
+    PositiveFloat,
+    PositiveInt,
+    SecretStr,
+    model_validator,
+)
+
+from ragtrace.model import Language
+from ragtrace_collector.assembler import AssemblerOptions
+from ragtrace_collector.enricher import Carriers
+
+_LAST_PORT = 65_535
+_EMBEDDED_SHARE, _REMOTE_SHARE = 1.0, 0.05
+_EMBEDDED_DEADLINE, _REMOTE_DEADLINE = 2.0, 20.0
+
+
+def _off(value: object) -> object:
+    # YAML reads a bare `off` as false.
+    return None if value in (False, "off") else value
+
+
+def _address(value: object) -> object:
+    value = _off(value)
+    if isinstance(value, str):
+        match = re.fullmatch(r"(?:\[[0-9a-fA-F:]+\]|[^:\[\]]+):(\d{1,5})", value)
+        if match is None or int(match[1]) > _LAST_PORT:
+            raise ValueError(f"{value!r} is no HOST:PORT")
+    return value
+
+
+Address = Annotated[str | None, BeforeValidator(_address)]
+"""``HOST:PORT``; ``None`` where it is switched off."""
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Otlp(_Section):
+    """Where spans come in."""
+
+    grpc: Address = "127.0.0.1:4317"
+    http: Address = "127.0.0.1:4318"
+    token: SecretStr | None = None
+    """What senders must show as bearer token; needed for an address other than loopback."""
+    insecure_bind: bool = False
+    """Allow an address other than loopback without a token."""
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    max_request_bytes: PositiveInt = 64 * 2**20
+
+
+class Export(_Section):
+    """One destination. ``url``: an OTLP/HTTP traces URL, or ``grpc://HOST:PORT`` (``grpcs://`` with TLS)."""
+
+    url: str
+    headers: dict[str, SecretStr] = {}
+    compression: Literal["none", "gzip"] = "none"
+    timeout: PositiveFloat = 10.0
+    ca: Path | None = None
+    max_request_bytes: PositiveInt = 4 * 2**20 - 2**16
+    max_attribute_chars: PositiveInt | None = None
+    """Longer texts are cut for this destination alone."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_url(cls, value: object) -> object:
+        return {"url": value} if isinstance(value, str) else value
+
+
+class Spool(_Section):
+    """What is written down before it is acknowledged. ``dir: off`` keeps all in memory."""
+
+    dir: Annotated[Path | Literal["default"] | None, BeforeValidator(_off)] = "default"
+    max_bytes: PositiveInt = 4 * 2**30
+    fsync: bool = False
+    """Survive power loss, not only the end of the process."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_dir(cls, value: object) -> object:
+        return value if isinstance(value, Mapping) else {"dir": value}
+
+    def folder(self) -> Path | None:
+        """Where the spool lies; ``None`` = off."""
+        return default_spool_dir() if self.dir == "default" else self.dir
+
+
+class Part(BaseModel):
+    """Something named by ``use``, with options of its own."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+    use: str
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Everything but ``use``."""
+        return dict(self.model_extra or {})
+
+
+class Sampling(_Section):
+    """Which interactions are judged."""
+
+    share: Annotated[float, Field(ge=0, le=1)] | None = None
+    """Share for the judge; by default 1.0 for the embedded one and 0.05 for any other."""
+    screen: Literal["embedded", "off"] = "off"
+    """Whether the embedded judge sees all and feeds the rules."""
+    rules: tuple[Part, ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _yaml_off(cls, value: Any) -> Any:
+        if isinstance(value, Mapping) and value.get("screen") is False:
+            return {**value, "screen": "off"}
+        return value
+
+
+class Scoring(_Section):
+    """How interactions are judged. Times in seconds."""
+
+    deadline: PositiveFloat | None = None
+    """Until an interaction leaves, judged or not; by default 2 for the embedded judge, 20 for others."""
+    late: NonNegativeFloat = 40.0
+    """How long after it a score may still come, to leave by itself; 0 = not at all."""
+    max_pending: PositiveInt = 512
+    concurrency: PositiveInt = 16
+    metrics: tuple[str, ...] | None = None
+    language: Language | None = None
+    redact: bool | None = None
+    """Whether personal data is replaced before a judge sees it; by default for all but the embedded."""
+
+
+class Config(_Section):
+    """All settings."""
+
+    otlp: Otlp = Otlp()
+    export: tuple[Export, ...] = ()
+    out: Path | None = None
+    """Append everything as OTLP/JSON, a request a line."""
+    spool: Spool = Spool()
+    sampling: Sampling = Sampling()
+    judge: Part = Part(use="embedded")
+    embedder: Part | None = None
+    scoring: Scoring = Scoring()
+    assembly: AssemblerOptions = AssemblerOptions()
+    carriers: Carriers = Carriers()
+    admin: Address = "127.0.0.1:13133"
+    max_bytes: PositiveInt = 512 * 2**20
+    """Bytes of spans in memory; beyond, senders are told to come again."""
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the judge is the embedded one."""
+        return self.judge.use == "embedded"
+
+    @property
+    def share(self) -> float:
+        """The share in force."""
+        default = _EMBEDDED_SHARE if self.is_local else _REMOTE_SHARE
+        return default if self.sampling.share is None else self.sampling.share
+
+    @property
+    def deadline(self) -> float:
+        """The scoring deadline in force, in seconds."""
+        default = _EMBEDDED_DEADLINE if self.is_local else _REMOTE_DEADLINE
+        return default if self.scoring.deadline is None else self.scoring.deadline
+
+    @property
+    def redacts(self) -> bool:
+        """Whether texts are redacted before the judge sees them."""
+        return not self.is_local if self.scoring.redact is None else self.scoring.redact
+
+    @property
+    def screens(self) -> bool:
+        """Whether a screening judge runs: beside the embedded judge itself it would say the same twice."""
+        return self.sampling.screen == "embedded" and not self.is_local
+
+
+def default_spool_dir() -> Path:
+    """``$XDG_STATE_HOME/ragtrace/spool``, by default under ``~/.local/state``."""
+    state = os.environ.get("XDG_STATE_HOME")
+    return (Path(state) if state else Path.home() / ".local" / "state") / "ragtrace" / "spool"
+
+
+def host_and_port(address: str) -> tuple[str, int]:
+    """``HOST:PORT`` → host without brackets, port."""
+    host, _, port = address.rpartition(":")
+    return host.strip("[]"), int(port)

@@ -1,0 +1,119 @@
+"""What became of each RAG trace, kept for a while: the answer to "why was this trace not scored?".
+
+No content: names, statuses, numbers and reasons only.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ragtrace.model import Evaluation, Outcome
+from ragtrace_collector.stages import Decision, HeldInteraction, JudgedInteraction
+
+FIELDS = ("question", "documents", "answer", "reference")
+"""What an interaction is judged by, in the order of telling."""
+
+
+@dataclass
+class Story:
+    """One trace: how many RAG spans were seen, and what was done with its interactions."""
+
+    trace_id: str
+    spans_seen: int = 0
+    early: Decision | None = None
+    interactions: list[Mapping[str, Any]] = field(default_factory=list)
+
+    def as_json(self) -> dict[str, Any]:
+        """The story as the admin endpoint tells it."""
+        told: dict[str, Any] = {
+            "trace_id": self.trace_id,
+            "seen": True,
+            "rag_spans": self.spans_seen,
+            "state": self._state(),
+            "interactions": list(self.interactions),
+        }
+        return told | ({"decision": _decision(self.early)} if self.early else {})
+
+    def _state(self) -> str:
+        if self.interactions:
+            return "released"
+        return "forwarded" if self.early else "held"
+
+
+class Stories:
+    """The last ``limit`` traces. One loop writes and reads."""
+
+    def __init__(self, limit: int = 10_000) -> None:
+        self._limit = limit
+        self._stories: OrderedDict[str, Story] = OrderedDict()
+
+    def seen(self, trace_id: str, spans: int = 1, early: Decision | None = None) -> None:
+        """RAG spans of the trace came in; ``early`` where that alone decided."""
+        story = self._of(trace_id)
+        story.spans_seen += spans
+        story.early = early or story.early
+
+    def told(self, trace_id: str, interactions: list[dict[str, Any]]) -> None:
+        """Interactions of the trace are on their way out."""
+        self._of(trace_id).interactions += interactions
+
+    def find(self, trace_id: str) -> Story | None:
+        """The story of a trace, if it is among the last."""
+        return self._stories.get(trace_id)
+
+    def _of(self, trace_id: str) -> Story:
+        story = self._stories.get(trace_id)
+        if story is None:
+            story = self._stories[trace_id] = Story(trace_id)
+            if len(self._stories) > self._limit:
+                self._stories.popitem(last=False)
+        return story
+
+
+def tell_forwarded(held: HeldInteraction, decision: Decision) -> dict[str, Any]:
+    """An interaction that was not judged."""
+    return _release(held) | {"decision": _decision(decision)}
+
+
+def tell_judged(judged: JudgedInteraction) -> list[dict[str, Any]]:
+    """What was judged, one entry an interaction; one that says so where the spans hold none."""
+    start = _release(judged.held) | {"decision": _decision(judged.decision)}
+    found = judged.evaluations or judged.screens
+    if not found:
+        return [start | {"skipped": "no_interaction"}]
+    return [start | _evaluation(evaluation) for evaluation in found]
+
+
+def _release(held: HeldInteraction) -> dict[str, Any]:
+    return {
+        "entry_span_id": held.entry_span_id,
+        "spans": len(held.spans),
+        "complete_after_seconds": round(held.held_for, 3),
+        "release_reason": held.reason.value,
+    }
+
+
+def _decision(decision: Decision) -> dict[str, Any]:
+    return {"verb": decision.verb.value, "probability": decision.probability, "rule": decision.rule}
+
+
+def _evaluation(evaluation: Evaluation) -> dict[str, Any]:
+    interaction, judge = evaluation.interaction, evaluation.judge
+    return {
+        "entry_span_id": interaction.entry_span_id,
+        "dialect": interaction.dialect,
+        "found": [name for name in FIELDS if name in interaction.sources],
+        "sources": dict(interaction.sources),
+        "missing": list(interaction.missing),
+        "outcomes": {name: _outcome(outcome) for name, outcome in evaluation.outcomes.items()},
+        "diagnosis": evaluation.diagnosis.cause.value,
+        "judge": {"kind": judge.kind, "model": judge.model, "revision": judge.revision},
+    }
+
+
+def _outcome(outcome: Outcome) -> dict[str, Any]:
+    told = {"status": outcome.status.value, "value": outcome.value, "reason": outcome.reason}
+    return {key: value for key, value in told.items() if value is not None}
