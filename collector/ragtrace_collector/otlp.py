@@ -7,6 +7,7 @@ appended behind the original bytes.
 
 from __future__ import annotations
 
+from ragtrace_collector.otlp_cut import cut_span, cut_texts
 from ragtrace_collector.otlp_frames import (
     Glance,
     RawSpan,
@@ -19,11 +20,13 @@ from ragtrace_collector.otlp_frames import (
 from ragtrace_collector.otlp_json import (
     kind_of_json,
     logs_request_from_json,
+    logs_to_json,
     to_json,
     trace_request_from_json,
 )
 from ragtrace_collector.otlp_read import (
     Survey,
+    count_spans,
     read_attributes,
     read_logs,
     read_span,
@@ -38,6 +41,9 @@ __all__ = [
     "RawSpan",
     "Survey",
     "append_attributes",
+    "count_spans",
+    "cut_span",
+    "cut_texts",
     "encode_log",
     "encode_span",
     "glance",
@@ -45,6 +51,7 @@ __all__ = [
     "kind_of_json",
     "kind_of_protobuf",
     "logs_request_from_json",
+    "logs_to_json",
     "read_attributes",
     "read_logs",
     "read_span",

@@ -113,7 +113,19 @@ def to_json(spans: Iterable[RawSpan]) -> str:
     Raises:
         MalformedOtlp: the bytes of a span are no span.
     """
-    request = schema.parse(schema.TraceRequest, join(spans))
+    return _dumps(schema.parse(schema.TraceRequest, join(spans)))
+
+
+def logs_to_json(body: bytes) -> str:
+    """An encoded ExportLogsServiceRequest → the same as OTLP/JSON on one line.
+
+    Raises:
+        MalformedOtlp: the bytes are no such request.
+    """
+    return _dumps(schema.parse(schema.LogsRequest, body))
+
+
+def _dumps(request: Any) -> str:
     return json.dumps(_json(request), ensure_ascii=False, separators=(",", ":"))
 
 

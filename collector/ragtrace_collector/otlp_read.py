@@ -46,6 +46,16 @@ def survey(body: bytes, is_rag_key: Callable[[bytes], bool]) -> Survey:
     return Survey(count, any(map(is_rag_key, keys)), frozenset(scopes))
 
 
+def count_spans(body: bytes) -> int:
+    """How many spans an encoded trace request holds.
+
+    Raises:
+        MalformedOtlp: the bytes are no such request.
+    """
+    request = parse(schema.FramedTraceRequest, body)
+    return sum(len(scope.spans) for resource in request.resource_spans for scope in resource.scope_spans)
+
+
 def _resource_attributes(encoded: bytes) -> Mapping[str, AttributeValue]:
     return decode_attributes(parse(schema.ResourceSpans, encoded).resource.attributes)
 

@@ -56,12 +56,13 @@ class SpanBatch:
 
     ``body`` is the encoded protobuf request (ExportTraceServiceRequest, or ExportLogsServiceRequest where
     ``signal`` says so), uncompressed. ``spans`` are the spans of that same body, in its order; empty for logs
-    and where nobody needs them split.
+    and where nobody needs them split. ``count`` is how many spans it holds, where that is known already.
     """
 
     body: bytes
     spans: tuple[RawSpan, ...] = ()
     signal: Signal = Signal.TRACES
+    count: int | None = None
 
 
 class ReleaseReason(StrEnum):
