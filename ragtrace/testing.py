@@ -130,13 +130,15 @@ def make_trace(interaction: Interaction | None = None, seed: str = "trace") -> l
     """
     interaction = interaction or make_interaction()
     trace_id, entry = _hex(seed, 32), _hex(f"{seed}/entry", 16)
-    spans = [_span(trace_id, entry, None, "ask", _entry_attributes(interaction), 0, 9)]
+    spans = [_span((trace_id, entry, None), "ask", _entry_attributes(interaction), (0, 9))]
     if interaction.documents is not None:
         retrieval = _hex(f"{seed}/retrieval", 16)
         attributes = _retrieval_attributes(interaction, interaction.documents)
-        spans.append(_span(trace_id, retrieval, entry, "retrieve", attributes, 1, 3))
+        spans.append(_span((trace_id, retrieval, entry), "retrieve", attributes, (1, 3)))
     generation = _hex(f"{seed}/generation", 16)
-    spans.append(_span(trace_id, generation, entry, "generate", _generation_attributes(interaction), 4, 8))
+    spans.append(
+        _span((trace_id, generation, entry), "generate", _generation_attributes(interaction), (4, 8))
+    )
     return spans
 
 
@@ -184,15 +186,10 @@ def _generation_attributes(interaction: Interaction) -> dict[str, Any]:
 
 
 def _span(
-    trace_id: str,
-    span_id: str,
-    parent_id: str | None,
-    name: str,
-    attributes: Mapping[str, Any],
-    begin: int,
-    end: int,
+    ids: tuple[str, str, str | None], name: str, attributes: Mapping[str, Any], milliseconds: tuple[int, int]
 ) -> SpanRecord:
-    start, millisecond = 1_700_000_000_000_000_000, 1_000_000
+    trace_id, span_id, parent_id = ids
+    start_ns, end_ns = (1_700_000_000_000_000_000 + at * 1_000_000 for at in milliseconds)
     return SpanRecord(
         trace_id,
         span_id,
@@ -201,8 +198,8 @@ def _span(
         scope=semconv.SCOPE,
         resource={"service.name": "fake-app"},
         attributes=attributes,
-        start_ns=start + begin * millisecond,
-        end_ns=start + end * millisecond,
+        start_ns=start_ns,
+        end_ns=end_ns,
     )
 
 

@@ -75,12 +75,12 @@ class _Labels:
         self._titles: dict[str, list[int]] = {}
         self._urls: dict[str, list[int]] = {}
         for rank, document in enumerate(documents, start=1):
-            if document.id and document.id_source in ("given", "metadata"):
-                self._ids.setdefault(_fold(document.id), []).append(rank)
+            own_id = document.id if document.id_source in ("given", "metadata") else ""
+            _add(self._ids, _fold(own_id), rank)
             for key in _TITLE_KEYS:
                 _add(self._titles, _fold(_basename(document.metadata.get(key))), rank)
                 _add(self._titles, _fold(document.metadata.get(key)), rank)
-            for url in (*(document.metadata.get(key) for key in _URL_KEYS), document.id):
+            for url in (*(document.metadata.get(key) for key in _URL_KEYS), own_id):
                 _add(self._urls, _url(url), rank)
         self._shapes = {_shape(label) for label in self._ids}
 

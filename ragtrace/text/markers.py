@@ -52,7 +52,7 @@ _CIRCLED = "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳㉑㉒�
 _SUPERSCRIPT = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 _TAG = r"(?:cite|ref|citation|source)"
 _LEAD = r"(?:\*{0,2}(?:\b(?:sources?|references?|citations?)|来源|出处|参考资料|引用)\*{0,2}\s*[:：]\s*\*{0,2}\s*)"
-_UNIT_WITH_POWER = re.compile(r"(?:^|[^A-Za-z])(?:[kcmdnµμ]?m|ft|in|yd|mi|sec|[A-Za-z])$", re.IGNORECASE)
+_UNIT_WITH_POWER = re.compile(r"(?:^|[^A-Za-z])(?:[kcmdnµμ]?m|ft|in|yd|mi|sec|mc|[A-Za-z])$", re.IGNORECASE)
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d$")
 _COUNTED = re.compile(
     r"(?:\b(?:section|sections|step|item|option|article|clause|paragraph|part|rule|point|figure|table|equation"
@@ -222,7 +222,9 @@ _FORMS: tuple[tuple[re.Pattern[str], _Reader], ...] = (
     (re.compile(rf"{_OPEN}(?P<name>[^\[\]［］【】〔〕\n]{{1,120}}){_CLOSE}"), _bracketed),
     (re.compile(rf"<sup>\s*\[?(?P<n>{_NUMBERS})\]?\s*</sup>", re.IGNORECASE), _raised),
     (
-        re.compile(rf"\^\[?(?P<n>{_NUMBERS})\]?\^|(?<=[^\W\d_]{{2}})\^(?P<m>{_NUMBER})(?![\w^])"),
+        re.compile(
+            rf"\^\[?(?P<n>{_NUMBERS})\]?\^|(?:(?<=[^\W\d_]{{2}})|(?<=[㐀-鿿]))\^(?P<m>{_NUMBER})(?![\w^])"
+        ),
         lambda m, t: _caret(m),
     ),
     (re.compile(rf"[{_CIRCLED}](?:\s*[{_CIRCLED}])*"), _circled),
