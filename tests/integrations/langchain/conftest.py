@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
+import httpx2
 import pytest
 from langchain_core.documents import Document
 from langchain_core.output_parsers import StrOutputParser
@@ -59,7 +61,13 @@ def handler(spans: Any) -> RagtraceCallbackHandler:
 @pytest.fixture
 def model(fake_openai: Any) -> ChatOpenAI:
     return ChatOpenAI(
-        model="fake-1", base_url=fake_openai.base_url, api_key="none", max_retries=0, stream_usage=True
+        model="fake-1",
+        base_url=fake_openai.base_url,
+        api_key="none",
+        max_retries=0,
+        stream_usage=True,
+        # LangChain shares one async client between models, which dies with the first test's event loop.
+        http_async_client=httpx2.AsyncClient(),
     )
 
 
@@ -85,6 +93,19 @@ def about() -> Callable[[str], list[tuple[str, str]]]:
 def said() -> Callable[[str], str]:
     """What the fake model answers."""
     return lambda question: f"The answer to {question} is 42."
+
+
+@pytest.fixture
+def settled(handler: RagtraceCallbackHandler) -> Callable[[], Awaitable[None]]:
+    """Wait until no run is open: an abandoned async stream is closed by a later turn of the loop."""
+
+    async def wait() -> None:
+        async with asyncio.timeout(10):
+            while handler.open_runs:
+                gc.collect()
+                await asyncio.sleep(0)
+
+    return wait
 
 
 @pytest.fixture
