@@ -45,7 +45,7 @@ class Inputs:
     _position: int = 0
 
     def interactions(
-        self, *, mapping: extract.Mapping | None = None, stitch: bool = False
+        self, *, mapping: extract.AttributeMapping | None = None, stitch: bool = False
     ) -> list[Interaction]:
         """Every interaction, in the order in which its first line was read."""
         found = extract.interactions(self.spans, self.logs, mapping=mapping, stitch=stitch)

@@ -7,10 +7,10 @@ from pathlib import Path
 import yaml
 
 from ragtrace.errors import ConfigError
-from ragtrace.extract import Mapping
+from ragtrace.extract import AttributeMapping
 
 
-def read_mapping(path: Path) -> Mapping:
+def read_mapping(path: Path) -> AttributeMapping:
     """Read a mapping file.
 
     Raises:
@@ -22,4 +22,4 @@ def read_mapping(path: Path) -> Mapping:
         raise ConfigError(f"cannot read the mapping {path}: {error.strerror}") from error
     except yaml.YAMLError as error:
         raise ConfigError(f"{path} is no YAML: {error}") from error
-    return Mapping.from_dict(document)
+    return AttributeMapping.from_dict(document)

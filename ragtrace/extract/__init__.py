@@ -1,1 +1,96 @@
-"""The read side: spans of any dialect → interactions."""
+"""The read side: spans of any dialect → interactions.
+
+Each span is translated into one vocabulary (:mod:`~ragtrace.extract.step`) by the first dialect that claims
+it. What an interaction is, is then decided once for all dialects: where it begins and ends
+(:mod:`~ragtrace.extract.scopes`), which documents reached the prompt (:mod:`~ragtrace.extract.ranking`,
+:mod:`~ragtrace.extract.prompt`), what was asked and answered (:mod:`~ragtrace.extract.asked`).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from ragtrace.extract.build import build, cut_length
+from ragtrace.extract.classify import is_entry_candidate, is_rag_key, is_rag_scope, is_rag_span
+from ragtrace.extract.dialects.mapped import AttributeMapping
+from ragtrace.extract.dialects.native import Native
+from ragtrace.extract.dialects.openinference import OpenInference
+from ragtrace.extract.dialects.otel_genai import OTelGenAI
+from ragtrace.extract.explain import explain
+from ragtrace.extract.scopes import find_scopes
+from ragtrace.extract.step import Dialect, Step
+from ragtrace.extract.stitch import Trace, stitched
+from ragtrace.extract.tree import Tree, once
+from ragtrace.model import Interaction, LogRecord, SpanRecord
+
+__all__ = [
+    "DIALECTS",
+    "AttributeMapping",
+    "explain",
+    "interactions",
+    "is_entry_candidate",
+    "is_rag_key",
+    "is_rag_scope",
+    "is_rag_span",
+]
+
+DIALECTS: tuple[Dialect, ...] = (
+    Native(),
+    OpenInference(),
+    OTelGenAI(),
+)
+"""In order of trust: a span that several could read is read by the first."""
+
+
+def interactions(
+    spans: Sequence[SpanRecord],
+    logs: Sequence[LogRecord] = (),
+    *,
+    mapping: AttributeMapping | None = None,
+    stitch: bool = False,
+) -> list[Interaction]:
+    """The interactions in ``spans``, by trace in the order in which the traces first appear.
+
+    ``mapping`` reads spans by attribute paths of the user's own, before any dialect. ``stitch`` puts traces
+    of one session or conversation together, for instrumentations that start a trace for every step.
+    ``logs`` are joined to spans by trace and span id. Total: a span that cannot be read is left out, a trace
+    that holds no interaction (an evaluation, an index being built, an agent being made) gives none.
+    """
+    dialects: tuple[Dialect, ...] = DIALECTS if mapping is None else (mapping, *DIALECTS)
+    by_span: dict[tuple[str, str], list[LogRecord]] = defaultdict(list)
+    for log in logs:
+        by_span[log.trace_id, log.span_id].append(log)
+    by_trace: dict[str, list[SpanRecord]] = defaultdict(list)
+    for span in spans:
+        by_trace[span.trace_id].append(span)
+    traces = [_translate(once(trace), by_span, dialects) for trace in by_trace.values()]
+    return [found for trace in (stitched(traces) if stitch else traces) for found in _of_trace(trace)]
+
+
+def _translate(
+    spans: Sequence[SpanRecord],
+    logs: Mapping[tuple[str, str], Sequence[LogRecord]],
+    dialects: Sequence[Dialect],
+) -> Trace:
+    read = (_read(span, tuple(logs.get((span.trace_id, span.span_id), ())), dialects) for span in spans)
+    return Trace(tuple(spans), tuple(step for step in read if step is not None))
+
+
+def _read(span: SpanRecord, logs: tuple[LogRecord, ...], dialects: Sequence[Dialect]) -> Step | None:
+    for dialect in dialects:
+        if dialect.claims(span):
+            try:
+                return dialect.read(span, logs)
+            except Exception:  # noqa: BLE001  # nonsense in one span must not cost the others
+                return None
+    return None
+
+
+def _of_trace(trace: Trace) -> list[Interaction]:
+    if not trace.steps:
+        return []
+    tree = Tree(trace.steps, trace.spans)
+    limit = cut_length(trace.spans)
+    built = (build(tree, scope, limit) for scope in find_scopes(tree))
+    return [interaction for interaction in built if interaction is not None]

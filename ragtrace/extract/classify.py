@@ -1,7 +1,7 @@
 """Which spans belong to RAG at all: the cheap test in front of the readers.
 
-The collector asks it for every span that passes, so it looks at attribute names and scopes only. It errs towards
-yes: a span taken in vain is forwarded a little later, a span missed is a missing piece of an interaction.
+The collector asks it for every span that passes, so it looks at attribute names and scopes only. It errs
+towards yes: a span taken in vain is forwarded a little later, a span missed leaves an interaction incomplete.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ RAG_SCOPES = (
     "traceloop",
     "trulens",
 )
-"""Instrumentation scopes that begin so write RAG spans, some of them (LlamaIndex' own) without any attribute."""
+"""Scopes that begin so write RAG spans, some of them (LlamaIndex' own) without any attribute."""
 
 _LEAVES: Mapping[str, frozenset[str]] = {
     "ragtrace.kind": frozenset({"retrieval", "rerank", "generation"}),
@@ -103,7 +103,8 @@ _LEAVES: Mapping[str, frozenset[str]] = {
         {"retriever", "generation", "tool", "embedding", "evaluator", "guardrail", "event"}
     ),
     "mlflow.spanType": frozenset(
-        {'"RETRIEVER"', '"RERANKER"', '"LLM"', '"CHAT_MODEL"', '"TOOL"', '"EMBEDDING"', '"PARSER"', '"EVALUATOR"'}
+        f'"{kind}"'
+        for kind in ("RETRIEVER", "RERANKER", "LLM", "CHAT_MODEL", "TOOL", "EMBEDDING", "PARSER", "EVALUATOR")
     ),
     "langsmith.span.kind": frozenset({"retriever", "llm", "tool", "prompt", "parser", "embedding"}),
     "traceloop.span.kind": frozenset({"tool"}),
@@ -125,7 +126,7 @@ def is_rag_scope(scope: str) -> bool:
 def is_rag_span(attributes: Mapping[str, Any], name: str, scope: str) -> bool:
     """Whether a span may hold a piece of an interaction.
 
-    ``name`` is not looked at (names are free text); it is taken so that the rule may change without its callers.
+    ``name`` is not looked at (names are free text); it is taken so that the rule may change alone.
     """
     del name
     return is_rag_scope(scope) or any(map(_is_rag_name, attributes))
@@ -137,7 +138,7 @@ def is_entry_candidate(attributes: Mapping[str, Any], name: str, scope: str) -> 
     The entry itself is the topmost such span; a trace may consist of steps alone.
     """
     del name, scope
-    return not any(attributes.get(key) in values for key, values in _LEAVES.items() if key in attributes)
+    return not any(str(attributes.get(key)) in values for key, values in _LEAVES.items() if key in attributes)
 
 
 @lru_cache(maxsize=4096)

@@ -1,0 +1,1 @@
+"""One file a dialect: a span in its words → a :class:`~ragtrace.extract.step.Step`."""

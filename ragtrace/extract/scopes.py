@@ -1,0 +1,137 @@
+"""Where an interaction begins and ends: a trace's steps → one scope for each interaction in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ragtrace.extract.documents import may_hold_documents
+from ragtrace.extract.messages import final_reply, last_text
+from ragtrace.extract.shapes import answer_in, question_in
+from ragtrace.extract.step import COMPOSITES, Role, Step
+from ragtrace.extract.tree import Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The steps of one interaction as they began; ``entry`` is the one that holds the others, if one does."""
+
+    entry: Step | None
+    steps: tuple[Step, ...]
+
+
+def may_hold(step: Step) -> bool:
+    """Whether a step retrieved, states documents, or may carry a list of them in its output."""
+    if step.role in (Role.RETRIEVAL, Role.RERANK) or step.documents is not None or step.used is not None:
+        return True
+    return step.role in COMPOSITES and step.output is not None and may_hold_documents(step.output.raw)
+
+
+def find_scopes(tree: Tree) -> list[Scope]:
+    """The interactions of a trace, in the order in which they began.
+
+    A trace's topmost steps are looked at: one that holds others is an interaction, or holds several; those
+    that stand alone (the root was lost, or is no RAG span) are pieces of one.
+    """
+    scopes: list[Scope] = []
+    loose: list[Step] = []
+    for top in tree.tops:
+        if top.role in (Role.EVALUATION, Role.EMBEDDING):
+            continue
+        steps = _without_evaluations(tree, top)
+        if top.role in COMPOSITES and _is_whole(top, steps):
+            scopes.extend(_within(tree, top, steps))
+        else:
+            loose.extend(steps)
+    scopes.extend(_of_loose(loose))
+    return scopes
+
+
+def _without_evaluations(tree: Tree, top: Step) -> list[Step]:
+    judged = {s.id for e in tree.subtree(top) if e.role is Role.EVALUATION for s in tree.subtree(e)}
+    return [step for step in tree.subtree(top) if step.id not in judged]
+
+
+def _is_whole(top: Step, steps: Sequence[Step]) -> bool:
+    """Whether a topmost step holds more than a piece: a retrieval and an answer, or a question of its own."""
+    if top.role in (Role.INTERACTION, Role.AGENT) or any(step.role is Role.INTERACTION for step in steps):
+        return True
+    generates = any(step.role is Role.GENERATION for step in steps)
+    return generates or (own_question(top) is not None and own_answer(top) is not None)
+
+
+def own_question(step: Step) -> str | None:
+    """The question that a step states itself."""
+    if step.facts.question is not None:
+        return step.facts.question
+    return question_in(step.input.value) if step.input is not None else None
+
+
+def own_answer(step: Step) -> str | None:
+    """The answer that a step states itself."""
+    if step.facts.answer is not None:
+        return step.facts.answer
+    return answer_in(step.output.value) if step.output is not None else None
+
+
+def _within(tree: Tree, top: Step, steps: list[Step]) -> list[Scope]:
+    """``top`` as one interaction, or the several that it holds."""
+    marked = [step for step in steps if step.role is Role.INTERACTION and not _under_interaction(tree, step)]
+    if marked and top.role is not Role.INTERACTION:
+        return [Scope(step, tuple(_without_evaluations(tree, step))) for step in marked]
+    if own_question(top) is None and own_answer(top) is None:
+        inner = [child for child in tree.children(top) if _is_complete(tree, child)]
+        if len(inner) > 1:
+            return [
+                scope for child in inner for scope in _within(tree, child, _without_evaluations(tree, child))
+            ]
+        turns = _turns(steps)
+        if not inner and len(turns) > 1 and top.role is not Role.AGENT:
+            return [Scope(None, turn) for turn in turns]
+    return [Scope(top, tuple(steps))]
+
+
+def _under_interaction(tree: Tree, step: Step) -> bool:
+    return any(above.role is Role.INTERACTION for above in tree.ancestors(step.id))
+
+
+def _is_complete(tree: Tree, step: Step) -> bool:
+    """Whether a step below another is an interaction of its own: question, answer and a retrieval."""
+    return (
+        step.role in COMPOSITES
+        and own_question(step) is not None
+        and (own_answer(step) is not None or step.span.status == 2)
+        and any(may_hold(inner) for inner in tree.subtree(step))
+    )
+
+
+def _of_loose(loose: list[Step]) -> list[Scope]:
+    loose = sorted(loose, key=lambda step: (step.span.start_ns, -step.span.end_ns))
+    return [Scope(_head(turn), turn) for turn in _turns(loose)]
+
+
+def _head(steps: Sequence[Step]) -> Step | None:
+    """The one step among loose pieces that states the question, where one does."""
+    return next((s for s in steps if s.role in COMPOSITES and own_question(s) is not None), None)
+
+
+def _turns(steps: Sequence[Step]) -> list[tuple[Step, ...]]:
+    """Cut steps side by side into turns: one ends with an answer, if what follows asks something else."""
+    turns: list[tuple[Step, ...]] = []
+    current: list[Step] = []
+    asked: str | None = None
+    for step in steps:
+        if asked is not None and may_hold(step) and _asks_anew(steps, step, asked):
+            turns.append(tuple(current))
+            current, asked = [], None
+        current.append(step)
+        if step.role is Role.GENERATION and final_reply(step.reply) and any(map(may_hold, current)):
+            asked = last_text(step.prompt, "user")
+    return [*turns, tuple(current)] if current else turns
+
+
+def _asks_anew(steps: Sequence[Step], retrieval: Step, asked: str) -> bool:
+    """Whether the model call behind ``retrieval`` was given another last question than ``asked``."""
+    later = (s for s in steps if s.role is Role.GENERATION and s.span.start_ns >= retrieval.span.start_ns)
+    question = next((text for s in later if (text := last_text(s.prompt, "user")) is not None), None)
+    return question is not None and asked not in question and question not in asked
