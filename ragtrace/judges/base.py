@@ -90,6 +90,8 @@ class JudgeReply:
     unsupported_answer_claims  claims of the answer that the reference does not hold
     reference_relevance  as ``relevance``, given question and reference
     kept_ratio           share of the documents' text that was seen
+    ignored              entries of the judge's replies that counted for nothing: ids that nobody asked about,
+                         repeats, values outside the enum
     """
 
     claims: tuple[JudgedClaim, ...] = ()
@@ -102,6 +104,7 @@ class JudgeReply:
     unsupported_answer_claims: tuple[str, ...] | None = None
     reference_relevance: Mapping[int, float | None] = field(default_factory=dict)
     kept_ratio: float = 1.0
+    ignored: int = 0
     usage: Usage = Usage()
     faults: tuple[Fault, ...] = ()
 

@@ -1,0 +1,98 @@
+"""How hard to lean on an endpoint: pure state, every change takes the time and gives a new value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True, slots=True)
+class Concurrency:
+    """How many requests may be in flight: additive increase, multiplicative decrease (Chiu & Jain 1989).
+
+    A success adds ``1/limit``, so one round of successes adds one; an overload halves, at most once in
+    ``COOLDOWN`` seconds, since the requests already in flight will complain too. ``open_at`` is the time
+    before which the endpoint asked not to be called.
+    """
+
+    maximum: int
+    limit: float
+    calm_at: float = 0.0
+    open_at: float = 0.0
+
+    def after_success(self) -> Concurrency:
+        """One reply came."""
+        return replace(self, limit=min(float(self.maximum), self.limit + 1 / self.limit))
+
+    def after_overload(self, now: float, retry_after: float | None) -> Concurrency:
+        """The endpoint pushed back; it wants ``retry_after`` seconds of peace."""
+        open_at = max(self.open_at, now + (retry_after or 0.0))
+        if now < self.calm_at:
+            return replace(self, open_at=open_at)
+        return replace(self, limit=max(1.0, self.limit / 2), calm_at=now + COOLDOWN, open_at=open_at)
+
+
+COOLDOWN = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class RetryBudget:
+    """Retries that all requests share: a success earns a tenth of one, so that a sick endpoint sees at most a
+    tenth more load than a healthy one, plus ``CAPACITY`` to begin with."""
+
+    left: float = 20.0
+
+    def earned(self) -> RetryBudget:
+        """A request succeeded."""
+        return RetryBudget(min(CAPACITY, self.left + 0.1))
+
+    def spent(self) -> RetryBudget | None:
+        """The budget after one more retry; ``None`` when there is none left."""
+        return RetryBudget(self.left - 1) if self.left >= 1 else None
+
+
+CAPACITY = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Circuit:
+    """Stops calling an endpoint that is down: opens after ``TRIP`` failures in a row, for ``PAUSE`` seconds.
+
+    After the pause requests pass again; the first failure opens it anew, the first success closes it.
+    """
+
+    failures: int = 0
+    open_until: float = 0.0
+
+    def lets_through(self, now: float) -> bool:
+        """Whether a request may be sent."""
+        return now >= self.open_until
+
+    def after_success(self) -> Circuit:
+        """A reply came."""
+        return Circuit()
+
+    def after_failure(self, now: float) -> Circuit:
+        """The endpoint could not be reached, or failed."""
+        failures = self.failures + 1
+        return Circuit(failures, now + PAUSE if failures >= TRIP else self.open_until)
+
+
+TRIP = 8
+PAUSE = 20.0
+
+
+def backoff(attempt: int, retry_after: float | None, jitter: float) -> float:
+    """Seconds to wait before retry number ``attempt`` (from 1): what the endpoint asked for, else 0.5 s,
+    doubled each time up to 8 s; ``jitter`` in 0..1 takes away up to half of the latter."""
+    if retry_after is not None:
+        return retry_after
+    return min(8.0, 0.5 * 2.0 ** (attempt - 1)) * (1 - 0.5 * jitter)
+
+
+def parse_retry_after(value: str | None) -> float | None:
+    """Seconds of a ``Retry-After`` header; dates and nonsense are ``None``."""
+    try:
+        seconds = float(value) if value is not None else -1.0
+    except ValueError:
+        return None
+    return seconds if 0 <= seconds < float("inf") else None

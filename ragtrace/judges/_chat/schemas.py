@@ -1,0 +1,75 @@
+"""The JSON Schemas of the judge's replies: strict, and no larger than what a request asks.
+
+The declining value comes first in every enum, so that a model or a decoder that takes the first choice
+fails on the safe side. Order of keys is order of thought: the evidence is written before the verdict.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ragtrace.judges._chat.entries import Task
+
+Schema = dict[str, Any]
+
+VERDICTS = ("NOT_FOUND", "SUPPORTED", "CONTRADICTED", "NO_CLAIM")
+PAIR_VERDICTS = VERDICTS[:3]
+YES_NO = ("no", "yes")
+MAX_NEEDS = 4
+_CLAIMS_PER_ITEM = 4
+
+
+def task_schema(task: Task, bounded: bool) -> Schema:
+    """The schema of a reply to ``task`` (with the canary's entries); ``bounded`` adds array lengths."""
+    properties: Schema = {}
+    if task.asked:
+        n = len(task.asked) + 1
+        properties["claims"] = _array(_claim(task), bounded, n, n * _CLAIMS_PER_ITEM)
+    if task.relevance_of:
+        n = len(task.relevance_of) + 1
+        properties["relevance"] = _array(_object(doc=_INTEGER, helps=_enum(YES_NO)), bounded, n, n)
+    if task.extra and task.call == "grounding":
+        need = _object(need=_STRING, covered=_enum(YES_NO), answered=_enum(YES_NO))
+        properties["needs"] = _array(need, bounded, 1, MAX_NEEDS)
+    if task.extra and task.call == "reference":
+        properties["extra"] = _array(_STRING, bounded, 0, 24)
+    return _object(**properties)
+
+
+def questions_schema(n: int, bounded: bool) -> Schema:
+    """The schema of call 2's reply: ``n`` questions, and whether the answer commits to nothing."""
+    return _object(questions=_array(_STRING, bounded, n, n), evasive=_enum(YES_NO))
+
+
+_STRING: Schema = {"type": "string"}
+_INTEGER: Schema = {"type": "integer"}
+
+
+def _claim(task: Task) -> Schema:
+    documents = {"type": "array", "items": _INTEGER}
+    properties: Schema = {"unit": _INTEGER, "claim": _STRING, "quote": _STRING, "docs": documents}
+    if task.has_pairs:
+        pair = _object(doc=_INTEGER, says=_enum(PAIR_VERDICTS))
+        properties["pairs"] = {"type": "array", "items": pair}
+    properties["verdict"] = _enum(VERDICTS)
+    if task.call == "reference":
+        properties["in_answer"] = _enum(YES_NO)
+    return _object(**properties)
+
+
+def _object(**properties: Schema) -> Schema:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _array(items: Schema, bounded: bool, least: int, most: int) -> Schema:
+    bounds = {"minItems": least, "maxItems": most} if bounded else {}
+    return {"type": "array", "items": items, **bounds}
+
+
+def _enum(values: tuple[str, ...]) -> Schema:
+    return {"type": "string", "enum": list(values)}

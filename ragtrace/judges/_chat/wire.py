@@ -1,0 +1,164 @@
+"""The border to the openai client: one HTTP request in, a completion or one of three errors out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import openai
+from openai.types.chat import ChatCompletion
+
+from ragtrace.errors import JudgeError
+from ragtrace.judges._chat.options import ChatOptions
+from ragtrace.judges._chat.pressure import parse_retry_after
+from ragtrace.judges._chat.rendering import Prompt, messages
+from ragtrace.judges._chat.traits import Format, Traits, is_content_filter, is_window_refusal, window_in
+
+_PUSH_BACK = frozenset({429, 503, 529})
+_TRANSIENT = frozenset({408, 409, 425})
+_REFUSALS = frozenset({400, 413, 415, 422})
+_DENIED = {401: "unauthorized", 403: "forbidden", 404: "not_found"}
+_TOP_LOGPROBS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class TokenProbability:
+    """A token of the reply with the most likely tokens in its place: token → log probability."""
+
+    text: str
+    logprob: float
+    others: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """A reply. ``blocked`` names why it holds no text, where the provider said; tokens as it counted them."""
+
+    text: str
+    finish: str | None = None
+    blocked: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    tokens: tuple[TokenProbability, ...] = ()
+
+
+class Transient(Exception):
+    """The request may succeed later. ``pushed_back``: the endpoint asked for less load."""
+
+    def __init__(self, reason: str, pushed_back: bool = False, retry_after: float | None = None) -> None:
+        super().__init__(reason)
+        self.reason, self.pushed_back, self.retry_after = reason, pushed_back, retry_after
+
+
+class Refused(Exception):
+    """The endpoint does not take the request as it is; it may without some parameter."""
+
+
+class WindowExceeded(JudgeError):
+    """The request is larger than the model's window; ``limit`` is the window where the endpoint named it."""
+
+    def __init__(self, limit: int | None) -> None:
+        super().__init__("window_exceeded")
+        self.limit = limit
+
+
+async def send(
+    client: openai.AsyncOpenAI, prompt: Prompt, traits: Traits, options: ChatOptions, cap: int | None
+) -> Completion:
+    """Send one request.
+
+    Raises:
+        Transient, Refused, WindowExceeded: see there.
+        JudgeError: no later or other request will fare better (key refused, quota, content filter).
+    """
+    try:
+        reply = await client.chat.completions.create(**parameters(prompt, traits, options, cap))
+    except openai.APITimeoutError as error:
+        raise Transient("timeout") from error
+    except openai.APIConnectionError as error:
+        raise Transient("unreachable") from error
+    except openai.APIStatusError as error:
+        raise translated(
+            error.status_code, _told(error), error.response.headers.get("retry-after")
+        ) from error
+    except (openai.APIError, ValueError) as error:
+        raise Transient("malformed_response") from error
+    if not isinstance(reply, ChatCompletion):
+        raise Transient("malformed_response")
+    return completion(reply)
+
+
+def parameters(prompt: Prompt, traits: Traits, options: ChatOptions, cap: int | None) -> dict[str, Any]:
+    """The arguments of the client's call: nothing that the endpoint is known to refuse, never ``n``."""
+    schema_text = None
+    sent: dict[str, Any] = {"model": options.model}
+    if traits.format in (Format.BOUNDED, Format.SCHEMA):
+        schema = prompt.schema(traits.format is Format.BOUNDED)
+        sent["response_format"] = {
+            "type": "json_schema",
+            "json_schema": {"name": prompt.name, "strict": True, "schema": schema},
+        }
+    else:
+        schema_text = json.dumps(prompt.schema(False), separators=(",", ":"))
+        if traits.format is Format.OBJECT:
+            sent["response_format"] = {"type": "json_object"}
+    wished = {"temperature": options.temperature, "seed": options.seed}
+    if options.logprobs:
+        wished |= {"logprobs": True, "top_logprobs": _TOP_LOGPROBS}
+    sent |= {key: value for key, value in wished.items() if value is not None and key not in traits.dropped}
+    if cap is not None and traits.cap is not None:
+        sent[traits.cap] = cap
+    return sent | {"messages": messages(prompt, schema_text)}
+
+
+def translated(status: int, message: str, retry_after: str | None) -> Exception:
+    """The error that an HTTP status stands for."""
+    if (status in _REFUSALS or status >= 500) and is_window_refusal(message):
+        return WindowExceeded(window_in(message))
+    if status in _REFUSALS:
+        return JudgeError("content_filter") if is_content_filter(message) else Refused(message)
+    if status == 429 and "insufficient_quota" in message:
+        return JudgeError("quota")
+    if status in _PUSH_BACK:
+        reason = "rate_limited" if status == 429 else "overloaded"
+        return Transient(reason, pushed_back=True, retry_after=parse_retry_after(retry_after))
+    if status >= 500 or status in _TRANSIENT:
+        return Transient("server_error", retry_after=parse_retry_after(retry_after))
+    return JudgeError(_DENIED.get(status, "bad_request"))
+
+
+def completion(reply: ChatCompletion) -> Completion:
+    """The client's reply in our words. Total: fields that a provider left out are ``None``."""
+    read = reply.usage.prompt_tokens if reply.usage else None
+    written = reply.usage.completion_tokens if reply.usage else None
+    if not reply.choices:
+        return Completion("", input_tokens=read, output_tokens=written)
+    choice = reply.choices[0]
+    message = choice.message
+    text = message.content if message and isinstance(message.content, str) else ""
+    blocked = None
+    if not text and choice.finish_reason == "content_filter":
+        blocked = "content_filter"
+    elif not text and message and message.refusal:
+        blocked = "refused"
+    tokens = choice.logprobs.content if choice.logprobs and choice.logprobs.content else ()
+    return Completion(text, choice.finish_reason, blocked, read, written, _token_probabilities(tokens))
+
+
+def _token_probabilities(tokens: Sequence[Any]) -> tuple[TokenProbability, ...]:
+    return tuple(
+        TokenProbability(
+            token.token,
+            token.logprob,
+            tuple((other.token, other.logprob) for other in token.top_logprobs or ()),
+        )
+        for token in tokens
+    )
+
+
+def _told(error: openai.APIStatusError) -> str:
+    """All that the endpoint said, as one string to search: message, code, parameter."""
+    body = error.body if isinstance(error.body, dict) else {}
+    return " ".join(str(part) for part in (error.message, body.get("code"), body.get("param")) if part)

@@ -1,0 +1,243 @@
+"""The LLM judge: any OpenAI-compatible chat endpoint.
+
+At most three requests an interaction, at the same time, each shown only what its answer may depend on:
+
+1. question, documents and the answer's sentences → claims with verdicts, relevance of documents, needs;
+2. the answer alone → questions that it would answer, whether it is evasive;
+3. with a reference only: reference, documents and answer → what of the reference they hold, what it lacks.
+
+The model gives verdicts, never a score. What it leaves out is asked again, and only that; what it says
+without evidence is asked again once; what stays missing is a fault with a reason.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import time
+from collections.abc import Awaitable, Callable
+
+from pydantic import TypeAdapter
+
+from ragtrace.errors import ConfigError, JudgeError
+from ragtrace.judges._chat.assembly import assemble
+from ragtrace.judges._chat.cache import MemoryStore, VerdictStore, cache_key, recall, remember
+from ragtrace.judges._chat.canary import draw_canary
+from ragtrace.judges._chat.conversation import Conversation, draw_marker
+from ragtrace.judges._chat.endpoint import Endpoint
+from ragtrace.judges._chat.entries import Task
+from ragtrace.judges._chat.limiter import Sleep
+from ragtrace.judges._chat.options import ChatOptions
+from ragtrace.judges._chat.parts import (
+    ClaimsPart,
+    QuestionsPart,
+    claims_part,
+    failed_claims,
+    failed_questions,
+    grounding_task,
+    reference_task,
+)
+from ragtrace.judges._chat.planning import Limits, Plan, plan
+from ragtrace.judges._chat.prompting import load_prompts
+from ragtrace.judges._chat.rendering import questions_prompt, task_prompt
+from ragtrace.judges._chat.rounds import Settled, settle
+from ragtrace.judges._chat.tokens import prompt_tokens
+from ragtrace.judges._chat.untraced import untraced
+from ragtrace.judges._chat.wire import WindowExceeded
+from ragtrace.judges.base import JudgeReply, JudgeRequest, Usage, Want
+from ragtrace.model import Language
+from ragtrace.text.language import detect_language, is_cjk
+
+__all__ = ["ChatJudge", "ChatOptions", "VerdictStore"]
+
+PROTOCOL = 1
+"""Raised when the meaning of a verdict changes through code alone."""
+
+_PLANS = 5
+_LARGE_TEXT = 200_000
+_CLAIMS, _QUESTIONS = TypeAdapter(ClaimsPart), TypeAdapter(QuestionsPart)
+
+
+class ChatJudge:
+    """Judges with a language model. Build one and share it: limiter, cache and what it learns are inside.
+
+    Args:
+        options: how to reach the model and what to ask.
+        clock: seconds; deadlines of requests are times of this clock.
+        sleep: how to wait between attempts.
+        store: keeps judged parts beyond this process; ``None`` = in memory.
+
+    Raises:
+        ConfigError: the prompts folder is unusable, or no API key is to be had.
+    """
+
+    kind = "openai"
+
+    def __init__(
+        self,
+        options: ChatOptions | None = None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Sleep = asyncio.sleep,
+        store: VerdictStore | None = None,
+    ) -> None:
+        self._options = options or ChatOptions()
+        if not self._options.key():
+            raise ConfigError(
+                "no API key: set OPENAI_API_KEY, or base_url for a server that needs none", "judge.api_key"
+            )
+        self._prompts = load_prompts(self._options.prompts)
+        self._endpoint = Endpoint(self._options, clock, sleep)
+        self._store = store if store is not None else MemoryStore(self._options.cache_entries)
+        self._revision = _revision(self._options, self._prompts.digest())
+
+    @property
+    def revision(self) -> str:
+        """Hash of model, prompt texts, the options that decide verdicts, and the protocol number."""
+        return self._revision
+
+    @property
+    def model(self) -> str:
+        """The model's name."""
+        return self._options.model
+
+    async def judge(self, request: JudgeRequest) -> JudgeReply:
+        """Judge one interaction. Never raises for what the endpoint or the texts do: see ``faults``."""
+        language = self._options.language or request.language
+        talk = Conversation(self._endpoint, self._prompts, self._options, request.deadline)
+        with untraced():
+            grounding, questions, reference = await asyncio.gather(
+                self._claims(talk, grounding_task(request, language)),
+                self._questions(talk, request, language),
+                self._claims(talk, reference_task(request, language)),
+            )
+        return assemble(request, grounding, questions, reference, talk.usage)
+
+    def estimate(self, request: JudgeRequest) -> Usage:
+        """What judging ``request`` is going to cost, without re-asks and without sending anything."""
+        language = self._options.language or request.language
+        made = [
+            task_prompt(task, draw_canary(language), self._prompts, draw_marker)
+            for whole in (grounding_task(request, language), reference_task(request, language))
+            if whole is not None
+            for task in plan(whole, self._limits(whole)).tasks
+        ]
+        answer = request.interaction.answer
+        if Want.QUESTIONS in request.wants and answer:
+            made.append(
+                questions_prompt(answer, self._options.questions, language, self._prompts, draw_marker)
+            )
+        spent = sum(prompt_tokens(prompt, self._options.chars_per_token) for prompt in made)
+        return Usage(len(made), spent, sum(prompt.output_tokens for prompt in made) // 2)
+
+    async def aclose(self) -> None:
+        """Close connections; may be called twice."""
+        await self._endpoint.aclose()
+
+    async def _claims(self, talk: Conversation, whole: Task | None) -> ClaimsPart:
+        """Call 1 or 3, from the cache where it is known."""
+        if whole is None:
+            return ClaimsPart()
+        key = cache_key(self._revision, whole)
+        if (known := recall(self._store, key, _CLAIMS)) is not None:
+            return known
+        try:
+            part = await self._settle_within_window(talk, whole)
+        except JudgeError as error:
+            return failed_claims(error)
+        if part.error is None:
+            remember(self._store, key, _CLAIMS, part)
+        return part
+
+    async def _settle_within_window(self, talk: Conversation, whole: Task) -> ClaimsPart:
+        """Plan by what is known of the window and ask; where that was too much, plan by what was learned."""
+        for _ in range(_PLANS):
+            planned = await self._plan(whole)
+            if (settled := await _settle_all(planned, talk)) is not None:
+                return claims_part(settled, planned.kept_ratio)
+        raise JudgeError("window_exceeded")
+
+    async def _plan(self, whole: Task) -> Plan:
+        limits = self._limits(whole)
+        if sum(len(document.text) for document in whole.documents) < _LARGE_TEXT:
+            return plan(whole, limits)
+        return await asyncio.to_thread(plan, whole, limits)
+
+    def _limits(self, whole: Task) -> Limits:
+        bare = whole.narrowed((), whole.relevance_of[:1], whole.extra, frozenset())
+        asking = task_prompt(
+            bare.narrowed(whole.asked[:1], bare.relevance_of, bare.extra, None),
+            draw_canary(whole.language),
+            self._prompts,
+            draw_marker,
+        )
+        return Limits(
+            window=self._endpoint.window,
+            overhead=prompt_tokens(asking, self._options.chars_per_token),
+            items=self._options.units_per_request,
+            chars_per_token=self._options.chars_per_token,
+        )
+
+    async def _questions(
+        self, talk: Conversation, request: JudgeRequest, language: Language
+    ) -> QuestionsPart:
+        """Call 2, from the cache where it is known."""
+        answer = (request.interaction.answer or "").strip()
+        if Want.QUESTIONS not in request.wants or not answer:
+            return QuestionsPart()
+        key = cache_key(self._revision, "questions", language, answer)
+        if (known := recall(self._store, key, _QUESTIONS)) is not None:
+            return known
+        try:
+            part = await _ask_questions(lambda: talk.ask_questions(answer, language), answer)
+        except JudgeError as error:
+            return failed_questions(error)
+        if part.error is None:
+            remember(self._store, key, _QUESTIONS, part)
+        return part
+
+
+async def _settle_all(planned: Plan, talk: Conversation) -> list[Settled] | None:
+    """All requests of a plan at the same time; ``None``, and none left running, where one was too large."""
+    running: list[asyncio.Task[Settled]] = []
+    too_large = False
+    try:
+        async with asyncio.TaskGroup() as group:
+            running += [group.create_task(settle(task, talk.ask)) for task in planned.tasks]
+    except* WindowExceeded:
+        too_large = True
+    return None if too_large else [each.result() for each in running]
+
+
+async def _ask_questions(
+    ask: Callable[[], Awaitable[tuple[tuple[str, ...], bool | None]]], answer: str
+) -> QuestionsPart:
+    """Ask at most twice: a reply without questions, or in another language, measures nothing."""
+    error = ""
+    for _ in range(2):
+        questions, evasive = await ask()
+        usable = tuple(question for question in questions if _same_script(question, answer))
+        if usable:
+            return QuestionsPart(usable, bool(evasive))
+        error = "language_mismatch" if questions else "unparseable"
+    return QuestionsPart(error=error)
+
+
+def _same_script(question: str, answer: str) -> bool:
+    """Whether a generated question is in the answer's language, as far as the script tells.
+
+    An answer in mixed script, or without letters, allows either.
+    """
+    letters = [char for char in answer if char.isalpha()]
+    wide = sum(map(is_cjk, letters))
+    if wide > 0.5 * len(letters):
+        return detect_language(question) == "zh"
+    return not (letters and not wide) or not any(map(is_cjk, question))
+
+
+def _revision(options: ChatOptions, prompts: str) -> str:
+    decisive = (
+        PROTOCOL, options.model, options.base_url, options.temperature, options.seed, options.questions,
+        options.language, options.logprobs, options.threshold, prompts,
+    )  # fmt: skip
+    return hashlib.sha256(repr(decisive).encode()).hexdigest()[:12]

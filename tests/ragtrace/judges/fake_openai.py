@@ -1,0 +1,225 @@
+"""A real HTTP server that speaks the OpenAI chat protocol and answers as a script says.
+
+``good_reply`` answers any of the judge's requests rightly enough: it reads the items of the user message as a
+model would, and supports a sentence when some document contains it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+ITEM = re.compile(r"^\[([0-9a-f]{6}):([DUQA])(\d*)([^\]]*)\] ", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Http:
+    """An HTTP answer that is no completion. ``hold``: an event to wait for before answering."""
+
+    status: int = 200
+    message: str = "no"
+    headers: tuple[tuple[str, str], ...] = ()
+    body: bytes | None = None
+    code: str | None = None
+    hold: threading.Event | None = None
+
+
+@dataclass(frozen=True)
+class Chat:
+    """A completion."""
+
+    content: str | None = "{}"
+    finish: str = "stop"
+    refusal: str | None = None
+    usage: tuple[int, int] | None = (100, 20)
+    choices: bool = True
+    logprobs: list[dict[str, Any]] | None = None
+    extra: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A request that came: its body, its item texts by label, its headers."""
+
+    body: dict[str, Any]
+    headers: dict[str, str]
+
+    @property
+    def system(self) -> str:
+        return str(self.body["messages"][0]["content"])
+
+    @property
+    def user(self) -> str:
+        return str(self.body["messages"][1]["content"])
+
+    @property
+    def items(self) -> list[tuple[str, int, str, str]]:
+        """(kind, number, what follows the number, text) of every item."""
+        found = list(ITEM.finditer(self.user))
+        ends = [match.start() for match in found[1:]] + [len(self.user) + 1]
+        return [
+            (m.group(2), int(m.group(3) or 0), m.group(4).strip(), self.user[m.end() : end - 1])
+            for m, end in zip(found, ends, strict=True)
+        ]
+
+    @property
+    def call(self) -> str:
+        """grounding, reference or questions."""
+        kinds = {kind for kind, *_ in self.items}
+        if kinds == {"A"}:
+            return "questions"
+        return "reference" if "A" in kinds else "grounding"
+
+    @property
+    def units(self) -> dict[int, str]:
+        """The sentences that want a verdict, the canary left out."""
+        return {number: text for kind, number, _, text in self.items if kind == "U" and number > 1}
+
+    @property
+    def documents(self) -> dict[int, str]:
+        return {number: text for kind, number, _, text in self.items if kind == "D"}
+
+
+Answer = Http | Chat | str | dict[str, Any]
+Script = Callable[[Seen], Answer]
+
+
+def good_reply(
+    seen: Seen,
+    says: Callable[[str, dict[int, str]], str] | None = None,
+    relevant: Callable[[str], bool] | None = None,
+) -> dict[str, Any]:
+    """The reply of an honest model. ``says`` overrules the verdict of a sentence, ``relevant`` of a document."""
+    if seen.call == "questions":
+        answer = seen.items[0][3]
+        return {"questions": [f"{answer} ({n})?" for n in (1, 2, 3)], "evasive": "no"}
+    documents = seen.documents
+    reply: dict[str, Any] = {"claims": [claim("unit", 1, "", "", [], "NOT_FOUND", seen)]}
+    for kind, number, cites, text in seen.items:
+        if kind == "U" and number > 1:
+            holders = [rank for rank, content in documents.items() if text.rstrip(".。") in content]
+            verdict = says(text, documents) if says else ("SUPPORTED" if holders else "NOT_FOUND")
+            quote = text.rstrip(".。") if verdict != "NOT_FOUND" else ""
+            entry = claim("unit", number, "", quote, holders, verdict, seen)
+            if cites:
+                pairs = [int(rank) for rank in cites.removeprefix("cites ").split(",")]
+                entry["pairs"] = [
+                    {"doc": rank, "says": "SUPPORTED" if rank in holders else "NOT_FOUND"} for rank in pairs
+                ]
+            reply["claims"].append(entry)
+    question = next((text for kind, _, _, text in seen.items if kind == "Q"), "")
+    decoy = max(documents, default=0)
+    reply["relevance"] = [
+        {"doc": rank, "helps": "yes" if rank != decoy and (relevant is None or relevant(text)) else "no"}
+        for rank, text in documents.items()
+    ]
+    reply["needs"] = [{"need": question, "covered": "yes", "answered": "yes"}]
+    reply["extra"] = []
+    return reply
+
+
+def claim(
+    key: str, number: int, text: str, quote: str, documents: list[int], verdict: str, seen: Seen
+) -> dict[str, Any]:
+    made = {key: number, "claim": text, "quote": quote, "docs": documents, "verdict": verdict}
+    return made | ({"in_answer": "yes"} if seen.call == "reference" else {})
+
+
+class FakeOpenAI:
+    """Answers requests with ``script``, one list of answers or a function; the last answer of a list repeats."""
+
+    def __init__(self, *script: Answer | Script) -> None:
+        self._script: tuple[Answer | Script, ...] = script or (good_reply,)
+        self._lock = threading.Lock()
+        self.requests: list[Seen] = []
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                seen = Seen(body, {key.lower(): value for key, value in self.headers.items()})
+                answer = outer._answer(seen)
+                if isinstance(answer, Http):
+                    self._refuse(answer)
+                else:
+                    self._send(200, json.dumps(_completion(answer)).encode(), ())
+
+            def _refuse(self, answer: Http) -> None:
+                if answer.hold is not None:
+                    answer.hold.wait(30)
+                body = answer.body
+                if body is None:
+                    body = json.dumps({"error": {"message": answer.message, "code": answer.code}}).encode()
+                self._send(answer.status, body, answer.headers)
+
+            def _send(self, status: int, body: bytes, headers: tuple[tuple[str, str], ...]) -> None:
+                try:
+                    self.send_response(status)
+                    self.send_header("content-type", "application/json")
+                    self.send_header("content-length", str(len(body)))
+                    for name, value in headers:
+                        self.send_header(name, value)
+                    self.end_headers()
+                    self.wfile.write(body)
+                except OSError:
+                    pass  # the client gave up, as it should
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+
+    def _answer(self, seen: Seen) -> Answer:
+        with self._lock:
+            self.requests.append(seen)
+            step = self._script[min(len(self.requests), len(self._script)) - 1]
+        return step(seen) if callable(step) else step
+
+    @contextmanager
+    def running(self) -> Iterator[FakeOpenAI]:
+        thread = threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
+        )
+        thread.start()
+        try:
+            yield self
+        finally:
+            self._server.shutdown()
+            self._server.server_close()
+            thread.join(5)
+
+
+def _completion(answer: Chat | str | dict[str, Any]) -> dict[str, Any]:
+    if isinstance(answer, dict):
+        answer = Chat(json.dumps(answer, ensure_ascii=False))
+    elif isinstance(answer, str):
+        answer = Chat(answer)
+    message: dict[str, Any] = {"role": "assistant", "content": answer.content, "refusal": answer.refusal}
+    choice: dict[str, Any] = {"index": 0, "finish_reason": answer.finish, "message": message | answer.extra}
+    if answer.logprobs is not None:
+        choice["logprobs"] = {"content": answer.logprobs}
+    made: dict[str, Any] = {
+        "id": "x",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "fake",
+        "choices": [choice] if answer.choices else [],
+    }
+    if answer.usage is not None:
+        prompt, completion = answer.usage
+        made["usage"] = {
+            "prompt_tokens": prompt,
+            "completion_tokens": completion,
+            "total_tokens": prompt + completion,
+        }
+    return made
