@@ -42,16 +42,33 @@ class Step:
     interaction that this one belongs to, itself for an outermost one. ``retrieved`` is what the last
     retriever or reranker of the interaction returned: the very object, so that a generator which is handed
     the same list says nothing new. ``context`` is what to attach while the step's code runs. ``items`` is
-    what a stream gave so far, and ``gather`` records it when the stream is over.
+    what a stream gave so far, and ``gather`` records it when the stream is over. ``parts`` counts the steps
+    that an interaction has had.
     """
 
-    __slots__ = ("content", "context", "gather", "interaction", "items", "kind", "open", "retrieved", "span")
+    __slots__ = (
+        *(
+            "content",
+            "context",
+            "gather",
+            "interaction",
+            "items",
+            "kind",
+            "open",
+            "parts",
+            "retrieved",
+            "span",
+        ),
+    )
 
     def __init__(self, span: Span, kind: str | None, interaction: Step | None, context: Context) -> None:
         self.span = span
         self.kind = kind
         self.content = Content(kind=kind)
         self.interaction: Step = self if interaction is None else interaction
+        self.parts = 0
+        if interaction is not None:
+            interaction.parts += 1
         self.retrieved: Any = None
         self.open = True
         self.items: list[Any] = []
@@ -80,11 +97,10 @@ class Step:
 def begin(name: str, kind: str | None) -> Step | None:
     """Open a step under the current one; ``None`` where hooks are off or instrumentation is suppressed."""
     try:
-        now = otel.get_current()
-        if not settings().enabled or now.get(_SUPPRESSED[0]) or now.get(_SUPPRESSED[1]):
+        now = here()
+        if is_off(now):
             return None
-        above = now.get(_STEP_KEY)
-        interaction = above.interaction if isinstance(above, Step) and above.interaction.open else None
+        interaction = interaction_in(now)
         if kind == names.KIND_INTERACTION and interaction is not None:
             kind = None  # an interaction inside an interaction is one of its parts
         return Step(_tracer.start_span(name, context=now), kind, interaction, now)
@@ -95,8 +111,39 @@ def begin(name: str, kind: str | None) -> Step | None:
 
 def current() -> Step | None:
     """The innermost open step of this thread or task."""
-    step = otel.get_value(_STEP_KEY)
+    step = here().get(_STEP_KEY)
     return step if isinstance(step, Step) and step.open else None
+
+
+def is_off(context: Context) -> bool:
+    """Whether nothing is to be traced in ``context``: hooks are off, or instrumentation is suppressed."""
+    return not settings().enabled or bool(context.get(_SUPPRESSED[0]) or context.get(_SUPPRESSED[1]))
+
+
+def interaction_in(context: Context) -> Step | None:
+    """The step of the interaction that is open in ``context``."""
+    above = context.get(_STEP_KEY)
+    return above.interaction if isinstance(above, Step) and above.interaction.open else None
+
+
+def here() -> Context:
+    """The current context, or the deeper one that a framework knows of: see :func:`add_source`."""
+    context = otel.get_current()
+    for find in _sources:
+        context = find(context)
+    return context
+
+
+_sources: list[Callable[[Context], Context]] = []
+
+
+def add_source(find: Callable[[Context], Context]) -> None:
+    """Let ``find`` say where a hook is called: given the current context, it gives that or a deeper one.
+
+    For frameworks whose callbacks cannot attach a context, but which know which of their runs calls. ``find``
+    must not raise.
+    """
+    _sources.append(find)
 
 
 def enter(step: Step) -> Token[Context]:
@@ -199,6 +246,11 @@ class _Tracer:
 
 
 _tracer = _Tracer()
+
+
+def start_span(name: str, context: Context, start_ns: int | None = None) -> Span:
+    """Start a span where the hooks' spans go; ``start_ns`` counts from the epoch, ``None`` = now."""
+    return _tracer.start_span(name, context=context, start_time=start_ns)
 
 
 def use_provider(provider: trace.TracerProvider | None) -> None:
