@@ -23,7 +23,7 @@ from ragtrace.errors import ConfigError, JudgeError
 from ragtrace.judges._chat.assembly import assemble
 from ragtrace.judges._chat.cache import MemoryStore, VerdictStore, cache_key, recall, remember
 from ragtrace.judges._chat.canary import draw_canary
-from ragtrace.judges._chat.conversation import Conversation, draw_marker
+from ragtrace.judges._chat.conversation import Conversation
 from ragtrace.judges._chat.endpoint import Endpoint
 from ragtrace.judges._chat.entries import Task
 from ragtrace.judges._chat.limiter import Sleep
@@ -117,16 +117,14 @@ class ChatJudge:
         """What judging ``request`` is going to cost, without re-asks and without sending anything."""
         language = self._options.language or request.language
         made = [
-            task_prompt(task, draw_canary(language), self._prompts, draw_marker)
+            task_prompt(task, draw_canary(language), self._prompts)
             for whole in (grounding_task(request, language), reference_task(request, language))
             if whole is not None
             for task in plan(whole, self._limits(whole)).tasks
         ]
         answer = request.interaction.answer
         if Want.QUESTIONS in request.wants and answer:
-            made.append(
-                questions_prompt(answer, self._options.questions, language, self._prompts, draw_marker)
-            )
+            made.append(questions_prompt(answer, self._options.questions, language, self._prompts))
         spent = sum(prompt_tokens(prompt, self._options.chars_per_token) for prompt in made)
         return Usage(len(made), spent, sum(prompt.output_tokens for prompt in made) // 2)
 
@@ -169,7 +167,6 @@ class ChatJudge:
             bare.narrowed(whole.asked[:1], bare.relevance_of, bare.extra, None),
             draw_canary(whole.language),
             self._prompts,
-            draw_marker,
         )
         return Limits(
             window=self._endpoint.window,

@@ -69,11 +69,10 @@ def _from_entry(unit: Unit, entry: Entry, evidence: Sequence[Shown]) -> JudgedCl
     if entry.support is None or not entry.decided:
         return _judged(unit, entry.text, None, {})
     quoted = quoted_in(entry.quote, evidence)
-    ranks = tuple(dict.fromkeys(rank for rank in (*quoted, *entry.documents) if rank))
     if entry.support is Support.NOT_FOUND:
         verdict = Verdict(entry.support, confidence=entry.confidence)
     else:
-        verdict = Verdict(entry.support, ranks, entry.quote or None, entry.confidence)
+        verdict = Verdict(entry.support, quoted, entry.quote or None, entry.confidence)
     return _judged(unit, entry.text, verdict, _pair_verdicts(unit, entry, quoted))
 
 
@@ -113,6 +112,8 @@ def _reference_claims(request: JudgeRequest, part: ClaimsPart) -> tuple[Referenc
     nothing_to_find = interaction.documents == ()
     claims: list[ReferenceClaim] = []
     for unit in reference_units(interaction):
+        if not unit.check_worthy:
+            continue
         unknown = ReferenceClaim(
             unit.text, False if nothing_to_find else None, in_answer=True if same else None
         )
@@ -120,13 +121,17 @@ def _reference_claims(request: JudgeRequest, part: ClaimsPart) -> tuple[Referenc
         if known is None:
             claims.append(unknown)
             continue
-        claims += [_reference_claim(entry, same) for entry in known if entry.support is not None]
+        claims += [
+            _reference_claim(entry, same, shown_documents(interaction))
+            for entry in known
+            if entry.support is not None
+        ]
     return tuple(claims)
 
 
-def _reference_claim(entry: Entry, same: bool) -> ReferenceClaim:
+def _reference_claim(entry: Entry, same: bool, evidence: Sequence[Shown]) -> ReferenceClaim:
     attributed = entry.support is Support.SUPPORTED if entry.decided else None
-    documents = tuple(rank for rank in entry.documents if rank) if attributed else ()
+    documents = quoted_in(entry.quote, evidence) if attributed else ()
     return ReferenceClaim(entry.text, attributed, documents, True if same else entry.in_answer)
 
 
@@ -138,17 +143,19 @@ def _faults(
     reference: ClaimsPart,
 ) -> Iterable[Fault]:
     """A fault for each want of which nothing at all was found, though something should have been."""
+    wants = request.wants
     judged = [claim for claim in reply.claims if claim.verdict is not None]
     texts = shown_documents(request.interaction)
+    by_relevance = reference if Want.REFERENCE in wants and request.interaction.reference else grounding
     known = [c for c in reply.reference_claims if c.attributed is not None or c.in_answer is not None]
     empty: dict[Want, tuple[bool, ClaimsPart | QuestionsPart]] = {
         Want.VERDICTS: (bool(reply.claims) and not judged, grounding),
-        Want.RELEVANCE: (bool(texts) and not grounding.relevance, grounding),
+        Want.RELEVANCE: (bool(texts) and not (grounding.relevance or reference.relevance), by_relevance),
         Want.NEEDS: (bool(request.interaction.question) and not grounding.needs, grounding),
         Want.QUESTIONS: (not reply.questions, questions),
         Want.REFERENCE: (bool(reply.reference_claims) and not known, reference),
     }
-    for want in sorted(request.wants):
+    for want in sorted(wants):
         missing, part = empty[want]
         if missing or (part.error == "steered"):
             status = Status.TIMED_OUT if part.timed_out else Status.JUDGE_ERROR

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from ragtrace.model import Language, Support
 
-_CLAIM = {"en": "The label of box {box} reads {code}.", "zh": "{box}号箱的标签是{code}。"}
-_DECOY = {"en": "Box {box} was counted on {code} shelves.", "zh": "{box}号箱清点于{code}架。"}
+_CLAIM = {"en": "Box {box} has label {code}.", "zh": "{box}号箱的标签是{code}。"}
+_DECOY = {"en": "Box {box} stands on shelf {code}.", "zh": "{box}号箱放在{code}架。"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Callable
 from dataclasses import replace
 
 from ragtrace.errors import JudgeError
@@ -25,11 +23,6 @@ _SWALLOWED = 0.4
 _LEAST_SUSPECT = 512
 
 
-def draw_marker() -> str:
-    """Six hexadecimal digits that nobody can foresee."""
-    return secrets.token_hex(3)
-
-
 class Conversation:
     """Asks on behalf of one interaction. ``usage`` grows with every reply, re-asks included."""
 
@@ -39,10 +32,9 @@ class Conversation:
         prompts: PromptSet,
         options: ChatOptions,
         deadline: float | None,
-        draw: Callable[[], str] = draw_marker,
     ) -> None:
         self._endpoint, self._prompts, self._options = endpoint, prompts, options
-        self._deadline, self._draw = deadline, draw
+        self._deadline = deadline
         self.usage = Usage()
 
     async def ask(self, task: Task) -> Findings:
@@ -51,7 +43,7 @@ class Conversation:
         Raises:
             JudgeError: there is no reply, or the provider withheld it.
         """
-        prompt = task_prompt(task, draw_canary(task.language), self._prompts, self._draw)
+        prompt = task_prompt(task, draw_canary(task.language), self._prompts)
         completion = await self._complete(prompt)
         confidences = claim_confidences(completion.text, completion.tokens)
         found = read_findings(completion.text, task, confidences)
@@ -65,7 +57,7 @@ class Conversation:
         Raises:
             JudgeError: there is no reply, or the provider withheld it.
         """
-        prompt = questions_prompt(answer, self._options.questions, language, self._prompts, self._draw)
+        prompt = questions_prompt(answer, self._options.questions, language, self._prompts)
         completion = await self._complete(prompt)
         questions, evasive = read_questions(completion.text, self._options.questions)
         if not questions:

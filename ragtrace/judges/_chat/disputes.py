@@ -60,7 +60,7 @@ def dispute_task(task: Task, open_: Sequence[Dispute]) -> Task:
     for dispute, item in zip(open_, items, strict=True):
         wanted = terms(dispute.entry.text)
         nearest = sorted(known, key=lambda pair: (-len(pair[1] & wanted), pair[0]))[:CANDIDATES]
-        ranks |= {rank for rank, _ in nearest} | set(dispute.entry.documents) | set(item.cites)
+        ranks |= {rank for rank, _ in nearest} | set(item.cites)
     return task.narrowed(items, (), extra=False, ranks=frozenset(ranks))
 
 
@@ -86,7 +86,7 @@ def _settle(first: Entry, second: Sequence[Entry], documents: Sequence[Shown]) -
     supporting = [entry for entry in proven if entry.support is Support.SUPPORTED]
     if not contradicting and len(supporting) < len(second):
         pairs = _without_support(first.pairs)
-        return replace(first, support=Support.NOT_FOUND, quote="", documents=(), pairs=pairs, confidence=None)
+        return replace(first, support=Support.NOT_FOUND, quote="", pairs=pairs, confidence=None)
     chosen = (contradicting or supporting)[0]
     pairs = {**first.pairs, **chosen.pairs}
     return replace(chosen, number=first.number, text=first.text, in_answer=first.in_answer, pairs=pairs)

@@ -84,7 +84,6 @@ class Entry:
     text: str
     support: Support | None
     quote: str = ""
-    documents: tuple[int, ...] = ()
     pairs: Mapping[int, Support] = field(default_factory=dict)
     in_answer: bool | None = None
     confidence: float | None = None

@@ -8,6 +8,7 @@ templates (which some servers obey inside a message), are defused first.
 
 from __future__ import annotations
 
+import itertools
 import re
 import secrets
 from collections.abc import Callable, Iterable
@@ -30,13 +31,17 @@ def visible(text: str) -> str:
     return _CONTROL_TOKEN.sub(_spaced, _INVISIBLE.sub("", text))
 
 
-def draw_nonce(texts: Iterable[str], draw: Callable[[], str] = lambda: secrets.token_hex(3)) -> str:
-    """A mark that occurs in none of ``texts``."""
+def draw_nonce(texts: Iterable[str], draw: Callable[[int], str] = secrets.token_hex) -> str:
+    """A mark that occurs in none of ``texts``: ``draw(n)`` gives n random bytes in hexadecimal.
+
+    Short, for it is paid for at every item; longer where the texts hold many of the short ones.
+    """
     parts = list(texts)
-    while True:
-        nonce = draw()
+    for tries in itertools.count():
+        nonce = draw(2 + tries // 4)
         if not any(nonce in part for part in parts):
             return nonce
+    raise AssertionError("unreachable")
 
 
 def item(nonce: str, label: str, text: str) -> str:

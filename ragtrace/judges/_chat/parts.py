@@ -43,13 +43,17 @@ class QuestionsPart:
 
 
 def grounding_task(request: JudgeRequest, language: Language) -> Task | None:
-    """Call 1 for ``request``, all in one request; ``None`` when nothing of it is wanted or possible."""
+    """Call 1 for ``request``, all in one request; ``None`` when nothing of it is wanted or possible.
+
+    Relevance to the question alone is not asked where call 3 asks for relevance to the right answer.
+    """
     interaction, documents = request.interaction, shown_documents(request.interaction)
     turns = _turns(interaction.history)
     evidence = (*turns, *documents)
     needs = Want.NEEDS in request.wants and bool(interaction.question)
     verdicts = Want.VERDICTS in request.wants and bool(evidence)
-    relevance = tuple(d.rank for d in documents) if Want.RELEVANCE in request.wants else ()
+    by_question = Want.RELEVANCE in request.wants and reference_task(request, language) is None
+    relevance = tuple(d.rank for d in documents) if by_question else ()
     items = _items(request.units, verdicts) if verdicts or needs else ()
     if not (relevance or needs or any(item.number for item in items)):
         return None
@@ -66,8 +70,11 @@ def grounding_task(request: JudgeRequest, language: Language) -> Task | None:
 
 
 def reference_units(interaction: Interaction) -> tuple[Unit, ...]:
-    """The reference cut into units."""
-    return cut_units(interaction.reference or "")
+    """The reference cut into units; where none of them looks like a fact, all are taken for facts."""
+    found = cut_units(interaction.reference or "")
+    if any(unit.check_worthy for unit in found):
+        return found
+    return tuple(replace(unit, check_worthy=True) for unit in found)
 
 
 def reference_task(request: JudgeRequest, language: Language) -> Task | None:
@@ -79,7 +86,7 @@ def reference_task(request: JudgeRequest, language: Language) -> Task | None:
     same = says_the_same(interaction.answer, interaction.reference)
     if same and not documents:
         return None
-    items = tuple(Item(1, unit.text, unit.index) for unit in reference_units(interaction))
+    items = _items(reference_units(interaction), verdicts=True)
     return Task(
         call="reference",
         language=language,

@@ -75,7 +75,6 @@ def _claims(
     reply: Mapping[str, Any], task: Task, confidences: list[float | None]
 ) -> tuple[dict[int, tuple[Entry, ...]], int, list[Support | None]]:
     asked = {item.number: item for item in task.asked}
-    ranks = {document.rank for document in task.documents}
     entries: dict[int, list[Entry]] = {}
     canary: list[Support | None] = []
     ignored = 0
@@ -92,7 +91,7 @@ def _claims(
         elif number is None or number not in asked:
             ignored += 1
         else:
-            entry = _entry(raw, asked[number], support, confidence, ranks)
+            entry = _entry(raw, asked[number], support, confidence)
             known = entries.setdefault(number, [])
             if any(entry.text == other.text for other in known):
                 ignored += 1
@@ -106,16 +105,12 @@ def _without_last(claims: dict[int, tuple[Entry, ...]]) -> dict[int, tuple[Entry
     return dict(list(claims.items())[:-1]) if len(claims) > 1 else claims
 
 
-def _entry(
-    raw: Mapping[str, Any], item: Item, support: Support | None, confidence: float | None, ranks: set[int]
-) -> Entry:
-    numbers = (read_int(value) for value in read_list(raw.get("docs")))
+def _entry(raw: Mapping[str, Any], item: Item, support: Support | None, confidence: float | None) -> Entry:
     return Entry(
         number=item.number,
         text=_claim_text(read_text(raw.get("claim")), item.text),
         support=support,
         quote=read_text(raw.get("quote")),
-        documents=tuple(dict.fromkeys(n for n in numbers if n in ranks)),
         pairs=_pairs(raw, item),
         in_answer=read_flag(raw.get("in_answer")),
         confidence=confidence,

@@ -32,11 +32,11 @@ class Prompt:
     output_tokens: int
 
 
-def task_prompt(task: Task, canary: Canary, prompts: PromptSet, draw: Callable[[], str]) -> Prompt:
+def task_prompt(task: Task, canary: Canary, prompts: PromptSet) -> Prompt:
     """The request for ``task``, its data fenced with a nonce of its own."""
     documents, lines = _documents(task, canary), _lines(task, canary)
     labelled = [*documents, *lines]
-    nonce = draw_nonce((text for _, text in labelled), draw)
+    nonce = draw_nonce((text for _, text in labelled))
     keys = list(task_schema(task, bounded=False)["properties"])
     if task.has_pairs:
         keys.insert(1, "pairs")
@@ -50,12 +50,10 @@ def task_prompt(task: Task, canary: Canary, prompts: PromptSet, draw: Callable[[
     )
 
 
-def questions_prompt(
-    answer: str, n: int, language: Language, prompts: PromptSet, draw: Callable[[], str]
-) -> Prompt:
+def questions_prompt(answer: str, n: int, language: Language, prompts: PromptSet) -> Prompt:
     """The request of call 2: the answer and nothing else."""
     shown = visible(answer)
-    nonce = draw_nonce((shown,), draw)
+    nonce = draw_nonce((shown,))
     system = prompts.system(language, "questions", ("questions", "evasive"), nonce)
     return Prompt(
         name="questions",

@@ -1,7 +1,8 @@
 """The JSON Schemas of the judge's replies: strict, and no larger than what a request asks.
 
 The declining value comes first in every enum, so that a model or a decoder that takes the first choice
-fails on the safe side. Order of keys is order of thought: the evidence is written before the verdict.
+fails on the safe side. Order of keys is order of thought: the evidence is written before the verdict. Which
+document decides a claim is not asked: code finds the quote.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ Schema = dict[str, Any]
 VERDICTS = ("NOT_FOUND", "SUPPORTED", "CONTRADICTED", "NO_CLAIM")
 PAIR_VERDICTS = VERDICTS[:3]
 YES_NO = ("no", "yes")
-MAX_NEEDS = 4
+MAX_NEEDS, MAX_EXTRA = 4, 24
 _CLAIMS_PER_ITEM = 4
 
 
@@ -24,21 +25,21 @@ def task_schema(task: Task, bounded: bool) -> Schema:
     properties: Schema = {}
     if task.asked:
         n = len(task.asked) + 1
-        properties["claims"] = _array(_claim(task), bounded, n, n * _CLAIMS_PER_ITEM)
+        properties["claims"] = _array(_claim(task), bounded, most=n * _CLAIMS_PER_ITEM)
     if task.relevance_of:
         n = len(task.relevance_of) + 1
-        properties["relevance"] = _array(_object(doc=_INTEGER, helps=_enum(YES_NO)), bounded, n, n)
+        properties["relevance"] = _array(_object(doc=_INTEGER, helps=_enum(YES_NO)), bounded, n, least=n)
     if task.extra and task.call == "grounding":
         need = _object(need=_STRING, covered=_enum(YES_NO), answered=_enum(YES_NO))
-        properties["needs"] = _array(need, bounded, 1, MAX_NEEDS)
+        properties["needs"] = _array(need, bounded, most=MAX_NEEDS)
     if task.extra and task.call == "reference":
-        properties["extra"] = _array(_STRING, bounded, 0, 24)
+        properties["extra"] = _array(_STRING, bounded, most=MAX_EXTRA)
     return _object(**properties)
 
 
 def questions_schema(n: int, bounded: bool) -> Schema:
     """The schema of call 2's reply: ``n`` questions, and whether the answer commits to nothing."""
-    return _object(questions=_array(_STRING, bounded, n, n), evasive=_enum(YES_NO))
+    return _object(questions=_array(_STRING, bounded, n, least=n), evasive=_enum(YES_NO))
 
 
 _STRING: Schema = {"type": "string"}
@@ -46,15 +47,13 @@ _INTEGER: Schema = {"type": "integer"}
 
 
 def _claim(task: Task) -> Schema:
-    documents = {"type": "array", "items": _INTEGER}
-    properties: Schema = {"unit": _INTEGER, "claim": _STRING, "quote": _STRING, "docs": documents}
+    properties: Schema = {"unit": _INTEGER, "claim": _STRING, "quote": _STRING}
     if task.has_pairs:
         pair = _object(doc=_INTEGER, says=_enum(PAIR_VERDICTS))
         properties["pairs"] = {"type": "array", "items": pair}
-    properties["verdict"] = _enum(VERDICTS)
     if task.call == "reference":
-        properties["in_answer"] = _enum(YES_NO)
-    return _object(**properties)
+        return _object(**properties, verdict=_enum(PAIR_VERDICTS), in_answer=_enum(YES_NO))
+    return _object(**properties, verdict=_enum(VERDICTS))
 
 
 def _object(**properties: Schema) -> Schema:
@@ -66,9 +65,9 @@ def _object(**properties: Schema) -> Schema:
     }
 
 
-def _array(items: Schema, bounded: bool, least: int, most: int) -> Schema:
-    bounds = {"minItems": least, "maxItems": most} if bounded else {}
-    return {"type": "array", "items": items, **bounds}
+def _array(items: Schema, bounded: bool, most: int, least: int = 0) -> Schema:
+    bounds = ({"minItems": least} if least else {}) | {"maxItems": most}
+    return {"type": "array", "items": items, **(bounds if bounded else {})}
 
 
 def _enum(values: tuple[str, ...]) -> Schema:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-ITEM = re.compile(r"^\[([0-9a-f]{6}):([DUQA])(\d*)([^\]]*)\] ", re.MULTILINE)
+ITEM = re.compile(r"^\[([0-9a-f]{4,}):([DUQA])(\d*)([^\]]*)\] ", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -100,13 +100,13 @@ def good_reply(
         answer = seen.items[0][3]
         return {"questions": [f"{answer} ({n})?" for n in (1, 2, 3)], "evasive": "no"}
     documents = seen.documents
-    reply: dict[str, Any] = {"claims": [claim("unit", 1, "", "", [], "NOT_FOUND", seen)]}
+    reply: dict[str, Any] = {"claims": [claim(1, "", "", "NOT_FOUND", seen)]}
     for kind, number, cites, text in seen.items:
         if kind == "U" and number > 1:
             holders = [rank for rank, content in documents.items() if text.rstrip(".。") in content]
             verdict = says(text, documents) if says else ("SUPPORTED" if holders else "NOT_FOUND")
             quote = text.rstrip(".。") if verdict != "NOT_FOUND" else ""
-            entry = claim("unit", number, "", quote, holders, verdict, seen)
+            entry = claim(number, "", quote, verdict, seen)
             if cites:
                 pairs = [int(rank) for rank in cites.removeprefix("cites ").split(",")]
                 entry["pairs"] = [
@@ -124,10 +124,8 @@ def good_reply(
     return reply
 
 
-def claim(
-    key: str, number: int, text: str, quote: str, documents: list[int], verdict: str, seen: Seen
-) -> dict[str, Any]:
-    made = {key: number, "claim": text, "quote": quote, "docs": documents, "verdict": verdict}
+def claim(number: int, text: str, quote: str, verdict: str, seen: Seen) -> dict[str, Any]:
+    made = {"unit": number, "claim": text, "quote": quote, "verdict": verdict}
     return made | ({"in_answer": "yes"} if seen.call == "reference" else {})
 
 
