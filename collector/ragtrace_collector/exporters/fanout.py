@@ -1,0 +1,125 @@
+"""All destinations together: a batch is done with when each of them has answered for it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+from ragtrace_collector.exporters.file import FileSender
+from ragtrace_collector.exporters.grpc import GrpcSender
+from ragtrace_collector.exporters.http import HttpSender
+from ragtrace_collector.exporters.outlet import Outlet
+from ragtrace_collector.exporters.target import Destination
+from ragtrace_collector.otlp import count_spans
+from ragtrace_collector.stages import Refused, Signal, SpanBatch
+from ragtrace_collector.telemetry import Figure, Telemetry
+
+
+def make_outlet(destination: Destination, telemetry: Telemetry) -> Outlet:
+    """The outlet of a backend."""
+    sender = GrpcSender(destination) if destination.is_grpc else HttpSender(destination)
+    return Outlet(
+        sender,
+        telemetry,
+        max_request=destination.max_request,
+        max_text=destination.max_text,
+        requests_at_once=destination.requests_at_once,
+        queue_bytes=destination.queue,
+    )
+
+
+def make_file_outlet(path: Path, telemetry: Telemetry) -> Outlet:
+    """The outlet of ``--out FILE``: one line at a time, so that lines stand in the order of arrival."""
+    return Outlet(FileSender(path), telemetry, requests_at_once=1)
+
+
+class Exporters:
+    """Hands each batch to every outlet. Without any, batches are done with at once."""
+
+    def __init__(self, outlets: Sequence[Outlet], telemetry: Telemetry) -> None:
+        self._outlets, self._telemetry = tuple(outlets), telemetry
+        self.held_spans = 0
+        """Spans that some destination has not answered for yet."""
+
+    @property
+    def healthy(self) -> bool:
+        """Whether every destination answers: then waiting for it is better than writing to disk."""
+        return all(outlet.healthy for outlet in self._outlets)
+
+    @property
+    def held_bytes(self) -> int:
+        """Bytes that wait for the destination that has the most of them."""
+        return max((outlet.held_bytes for outlet in self._outlets), default=0)
+
+    def fits(self, size: int) -> bool:
+        """Whether a batch of ``size`` bytes may be submitted now."""
+        return all(outlet.fits(size) for outlet in self._outlets)
+
+    async def start(self) -> None:
+        """Begin to deliver.
+
+        Raises:
+            ConfigError: a destination cannot be used as it is set up.
+        """
+        for outlet in self._outlets:
+            await outlet.start()
+
+    async def stop(self, grace: float) -> int:
+        """Deliver what waits for up to ``grace`` seconds → the number of spans that were left undelivered."""
+        await asyncio.gather(*(outlet.stop(grace) for outlet in self._outlets))
+        await asyncio.sleep(0)  # the callbacks of what was settled last
+        return self.held_spans
+
+    def submit(self, batch: SpanBatch) -> asyncio.Future[None]:
+        """Take a batch → a future that is done when every destination took or finally refused its spans.
+
+        The future is cancelled where the collector stops before.
+
+        Raises:
+            Refused: a destination's queue is full; no destination got the batch.
+        """
+        if not self.fits(len(batch.body)):
+            raise Refused("export_queue_full")
+        spans = _count(batch)
+        settled: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        parts = [outlet.submit(batch, spans) for outlet in self._outlets]
+        self.held_spans += spans
+        waiting = len(parts)
+
+        def one_done(_: object) -> None:
+            nonlocal waiting
+            waiting -= 1
+            if waiting > 0:
+                return
+            if any(part.cancelled() for part in parts):
+                settled.cancel()
+                return
+            self._book(spans, min((part.result() for part in parts), default=0))
+            if not settled.done():
+                settled.set_result(None)
+
+        for part in parts:
+            part.add_done_callback(one_done)
+        if not parts:
+            one_done(None)
+        return settled
+
+    def _book(self, spans: int, dropped: int) -> None:
+        self.held_spans -= spans
+        self._telemetry.count(Figure.FORWARDED, spans - dropped)
+        if dropped:
+            self._telemetry.count(Figure.DROPPED, dropped, reason="export")
+
+    async def consume(self, batch: SpanBatch) -> None:
+        """Wait for room, and return when every destination took or finally refused the spans of ``batch``."""
+        while not self.fits(len(batch.body)):
+            for outlet in self._outlets:
+                await outlet.room(len(batch.body))
+        await self.submit(batch)
+
+
+def _count(batch: SpanBatch) -> int:
+    if batch.signal is Signal.LOGS:
+        return 0
+    return batch.count if batch.count is not None else len(batch.spans) or count_spans(batch.body)

@@ -1,0 +1,120 @@
+"""OTLP/HTTP out."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import ssl
+import time
+import zlib
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
+from io import BytesIO
+
+import aiohttp
+
+from ragtrace.errors import ConfigError, PermanentExport, RetryableExport
+from ragtrace_collector.exporters.sender import Oversize, ServerFault
+from ragtrace_collector.exporters.target import Destination
+from ragtrace_collector.otlp_replies import rejected_by
+from ragtrace_collector.stages import Signal
+
+RETRYABLE = frozenset({408, 425, 429, 502, 503, 504})
+"""429, 502, 503 and 504 by the OTLP specification; 408 and 425 are proxies' words for the same."""
+SPLITTABLE = frozenset({400, 422})
+_LONGEST_REPLY = 2**16
+_IN_THREAD = 2**16
+
+
+class HttpSender:
+    """Sends to one OTLP/HTTP backend."""
+
+    def __init__(self, destination: Destination) -> None:
+        self._destination = destination
+        self._urls = {Signal.TRACES: destination.address(), Signal.LOGS: destination.logs_address()}
+        self._headers = {
+            "content-type": "application/x-protobuf",
+            "user-agent": "ragtrace",
+            **({"content-encoding": "gzip"} if destination.compression == "gzip" else {}),
+            **{name.lower(): value for name, value in destination.headers.items()},
+        }
+        self._session: aiohttp.ClientSession | None = None
+        self.name = destination.name
+
+    async def open(self) -> None:
+        """Make the connection pool; connections come with the first request."""
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=self._destination.requests_at_once, ssl=self._tls()),
+            timeout=aiohttp.ClientTimeout(total=self._destination.timeout),
+            headers=self._headers,
+            cookie_jar=aiohttp.DummyCookieJar(),
+        )
+
+    def _tls(self) -> ssl.SSLContext | bool:
+        if self._destination.ca is None:
+            return True
+        try:
+            return ssl.create_default_context(cafile=str(self._destination.ca))
+        except (OSError, ssl.SSLError) as error:
+            raise ConfigError(f"cannot read {self._destination.ca}: {error}", "export.ca") from error
+
+    async def send(self, body: bytes, signal: Signal) -> int:
+        """One POST. See :class:`~ragtrace_collector.exporters.sender.Sender`."""
+        assert self._session is not None, "open() comes first"
+        if self._destination.compression == "gzip":
+            body = await asyncio.to_thread(_gzip, body) if len(body) > _IN_THREAD else _gzip(body)
+        try:
+            # A file object, for aiohttp warns of large bytes; it is read in pieces, nothing is copied before.
+            async with self._session.post(
+                self._urls[signal], data=BytesIO(body), allow_redirects=False
+            ) as response:
+                reply = await response.content.read(_LONGEST_REPLY)
+                return _outcome(response.status, response.headers, reply)
+        except TimeoutError:
+            raise RetryableExport(f"{self.name} did not answer in {self._destination.timeout:g} s") from None
+        except (aiohttp.ClientError, OSError) as error:
+            raise RetryableExport(f"{self.name} cannot be reached ({type(error).__name__})") from error
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self._session is not None:
+            await self._session.close()
+
+
+def _gzip(body: bytes) -> bytes:
+    machine = zlib.compressobj(level=1, wbits=31)
+    return machine.compress(body) + machine.flush()
+
+
+def _outcome(status: int, headers: Mapping[str, str], reply: bytes) -> int:
+    if 200 <= status < 300:
+        return _rejected(headers.get("content-type", ""), reply)
+    if status in RETRYABLE:
+        raise RetryableExport(f"HTTP {status}", retry_after(headers.get("retry-after"), time.time()))
+    if status >= 500:
+        raise ServerFault(f"HTTP {status}")
+    if status == 413:
+        raise Oversize(f"HTTP {status}")
+    raise PermanentExport(f"HTTP {status}", splittable=status in SPLITTABLE)
+
+
+def _rejected(content_type: str, reply: bytes) -> int:
+    if not content_type.startswith("application/json"):
+        return rejected_by(reply)
+    try:
+        partial = json.loads(reply).get("partialSuccess") or {}
+        return max(int(partial.get("rejectedSpans") or partial.get("rejectedLogRecords") or 0), 0)
+    except (ValueError, TypeError, AttributeError):
+        return 0
+
+
+def retry_after(header: str | None, now: float) -> float | None:
+    """A Retry-After header (seconds, or a date against ``now``) → seconds; ``None`` where it says none."""
+    if header is None:
+        return None
+    if header.strip().isdigit():
+        return float(header)
+    try:
+        return max(parsedate_to_datetime(header).timestamp() - now, 0.0)
+    except ValueError:
+        return None

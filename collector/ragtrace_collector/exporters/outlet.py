@@ -1,0 +1,237 @@
+"""One destination at work: its queue, its requests in flight, retry, and what to do with a refused batch."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Awaitable, Callable
+
+from ragtrace.errors import PermanentExport, RetryableExport
+from ragtrace_collector.exporters.backoff import backoff
+from ragtrace_collector.exporters.packing import halves, pack
+from ragtrace_collector.exporters.parcels import Parcel, ParcelQueue
+from ragtrace_collector.exporters.sender import Oversize, Sender, ServerFault
+from ragtrace_collector.otlp import RawSpan, cut_span, cut_texts, join, split
+from ragtrace_collector.stages import Signal, SpanBatch
+from ragtrace_collector.telemetry import Figure, Telemetry
+
+_log = logging.getLogger(__name__)
+_LEAST_ROOM = 2**16
+"""Bytes. Requests are not made smaller than this on a backend's word."""
+_FAULTS = 3
+"""Attempts after which a fault of the backend may be this request's fault."""
+
+
+class Outlet:
+    """Delivers to one destination, each batch once.
+
+    A request is tried until the backend answers for it. One that it will never take is halved until the span
+    at fault stands alone; that span is cut to fit where its size is the fault, else dropped and counted.
+    """
+
+    def __init__(
+        self,
+        sender: Sender,
+        telemetry: Telemetry,
+        *,
+        max_request: int = 4_000_000,
+        max_text: int | None = None,
+        requests_at_once: int = 4,
+        queue_bytes: int = 64 * 2**20,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        draw: Callable[[], float] = random.random,
+    ) -> None:
+        self._sender, self._telemetry = sender, telemetry
+        self._room, self._max_text, self._at_once = max_request, max_text, requests_at_once
+        self._queue = ParcelQueue(queue_bytes)
+        self._sleep, self._draw = sleep, draw
+        self._workers: list[asyncio.Task[None]] = []
+        self._open: set[Parcel] = set()
+        self._confirmed = 0
+        self._complaints: set[str] = set()
+        self.healthy = True
+        """Whether the last attempt was answered with yes or no, rather than with later or not at all."""
+
+    @property
+    def name(self) -> str:
+        """The destination's name in figures and messages."""
+        return self._sender.name
+
+    @property
+    def held_bytes(self) -> int:
+        """Bytes that wait or are being sent."""
+        return self._queue.held_bytes
+
+    async def start(self) -> None:
+        """Begin to deliver.
+
+        Raises:
+            ConfigError: the destination cannot be used as it is set up.
+        """
+        await self._sender.open()
+        self._workers = [asyncio.create_task(self._work()) for _ in range(self._at_once)]
+
+    async def stop(self, grace: float) -> None:
+        """Deliver what waits for up to ``grace`` seconds, then give up: what is left is not settled."""
+        if self._open and grace > 0:
+            await asyncio.wait([parcel.done for parcel in self._open], timeout=grace)
+        for worker in self._workers:
+            worker.cancel()
+        await asyncio.gather(*self._workers, return_exceptions=True)
+        for parcel in self._open:
+            parcel.done.cancel()
+        self._open.clear()
+        await self._sender.close()
+
+    def fits(self, size: int) -> bool:
+        """Whether a batch of ``size`` bytes may be submitted now."""
+        return self._queue.fits(size)
+
+    async def room(self, size: int) -> None:
+        """Wait until :meth:`fits`."""
+        await self._queue.room(size)
+
+    def submit(self, batch: SpanBatch, spans: int) -> asyncio.Future[int]:
+        """Take a batch of ``spans`` spans → a future of how many of them were dropped.
+
+        Raises:
+            Refused: the queue is full.
+        """
+        parcel = Parcel(batch, spans)
+        self._queue.put(parcel)
+        self._open.add(parcel)
+        return parcel.done
+
+    async def _work(self) -> None:
+        while True:
+            parcels = await self._queue.take(self._room)
+            try:
+                await self._deliver_together(parcels)
+            except Exception as error:  # noqa: BLE001  # a worker that dies would stop the destination for good
+                _log.error("%s: delivery failed: %s", self.name, type(error).__name__)
+                for parcel in parcels:
+                    self._settle(parcel, self._drop(parcel.spans, "internal"))
+            finally:
+                self._queue.release(parcels)
+
+    def _settle(self, parcel: Parcel, dropped: int) -> None:
+        self._open.discard(parcel)
+        if not parcel.done.done():
+            self._telemetry.count(Figure.EXPORTED, parcel.spans - dropped, destination=self.name)
+            parcel.settle(dropped)
+
+    async def _deliver_together(self, parcels: list[Parcel]) -> None:
+        """Encoded requests one after the other are a request: several parcels go as one if they may."""
+        if len(parcels) > 1:
+            signal = parcels[0].batch.signal
+            body = b"".join([parcel.batch.body for parcel in parcels])
+            try:
+                rejected = await self._send(self._prepared(body, signal), signal)
+            except PermanentExport as error:
+                self._learn(error, len(body))  # and each on its own, below
+            else:
+                for parcel in parcels:
+                    part = min(rejected, parcel.spans)
+                    rejected -= part
+                    self._settle(parcel, self._drop(part, "partial_success"))
+                return
+        for parcel in parcels:
+            self._settle(parcel, await self._deliver(parcel))
+
+    async def _deliver(self, parcel: Parcel) -> int:
+        """Send one parcel in as many requests as it takes → the number of spans dropped."""
+        body, signal = parcel.batch.body, parcel.batch.signal
+        if signal is Signal.LOGS:
+            try:
+                await self._send(body, signal)
+            except PermanentExport as error:
+                self._complain(error)
+            return 0
+        dropped = 0
+        for piece in pack(self._prepared(body, signal), self._room):
+            dropped += await self._deliver_piece(piece)
+        return dropped
+
+    async def _deliver_piece(self, body: bytes) -> int:
+        try:
+            return self._drop(await self._send(body, Signal.TRACES), "partial_success")
+        except PermanentExport as error:
+            spans = split(body)
+            if error.splittable and len(spans) > 1:
+                self._learn(error, len(body))
+                first, second = halves(spans)
+                return await self._deliver_piece(first) + await self._deliver_piece(second)
+            if isinstance(error, Oversize):
+                return await self._deliver_cut(spans[0], len(body))
+            self._complain(error)
+            return self._drop(len(spans), "rejected")
+
+    def _learn(self, error: PermanentExport, size: int) -> None:
+        if isinstance(error, Oversize):
+            self._room = max(min(self._room, size // 2), _LEAST_ROOM)
+
+    async def _deliver_cut(self, span: RawSpan, size: int) -> int:
+        """A span that is too large alone: its texts are cut, shorter each time, until it is taken."""
+        while True:
+            target = self._room if size > self._room else size // 2
+            smaller = cut_span(span, target)
+            if smaller.size >= span.size:
+                return self._drop(1, "too_large")
+            span, size = smaller, min(smaller.size, target)
+            try:
+                rejected = await self._send(join([span]), Signal.TRACES)
+            except Oversize:
+                continue
+            except PermanentExport as error:
+                self._complain(error)
+                return self._drop(1, "rejected")
+            self._telemetry.count(Figure.CUT, destination=self.name)
+            return self._drop(rejected, "partial_success")
+
+    def _prepared(self, body: bytes, signal: Signal) -> bytes:
+        if self._max_text is None or signal is Signal.LOGS:
+            return body
+        spans = split(body)
+        cut = [cut_texts(span, self._max_text) for span in spans]
+        changed = sum(after is not before for before, after in zip(spans, cut, strict=True))
+        if not changed:
+            return body
+        self._telemetry.count(Figure.CUT, changed, destination=self.name)
+        return join(cut)
+
+    async def _send(self, body: bytes, signal: Signal) -> int:
+        """Send until the backend answers for the request → the number of items that it threw away.
+
+        A fault of the backend (500) is tried for ever while nothing gets through, for that is an outage;
+        when other requests get through meanwhile, this one is at fault itself.
+        """
+        attempt, before = 0, self._confirmed
+        while True:
+            try:
+                rejected = await self._sender.send(body, signal)
+            except PermanentExport:
+                self.healthy = True
+                raise
+            except RetryableExport as error:
+                self.healthy = False
+                if isinstance(error, ServerFault) and attempt >= _FAULTS and self._confirmed > before:
+                    raise PermanentExport(str(error), splittable=True) from error
+                self._telemetry.count(Figure.RETRIES, destination=self.name)
+                await self._sleep(backoff(attempt, error.retry_after, self._draw()))
+                attempt += 1
+            else:
+                self.healthy = True
+                self._confirmed += 1
+                return rejected
+
+    def _drop(self, spans: int, reason: str) -> int:
+        if spans:
+            self._telemetry.count(Figure.REJECTED, spans, destination=self.name, reason=reason)
+        return spans
+
+    def _complain(self, error: PermanentExport) -> None:
+        """Log the first of each kind; the figures count the rest."""
+        if str(error) not in self._complaints:
+            self._complaints.add(str(error))
+            _log.error("%s will not take spans: %s", self.name, error)

@@ -1,0 +1,549 @@
+"""Delivery over loopback to backends that take, refuse, delay and break; the clock is ours."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from aiohttp import web
+from collector.otlp_peers import encoded_request
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
+
+from ragtrace.errors import ConfigError
+from ragtrace.model import LogRecord
+from ragtrace.semconv import TRUNCATION_MARKER
+from ragtrace_collector import otlp
+from ragtrace_collector.exporters import Destination, Exporters, Outlet, make_file_outlet, make_outlet
+from ragtrace_collector.exporters.grpc import GrpcSender
+from ragtrace_collector.exporters.http import HttpSender
+from ragtrace_collector.otlp_replies import encode_retry_info
+from ragtrace_collector.stages import Refused, Signal, SpanBatch
+from ragtrace_collector.telemetry import Figure, Telemetry
+
+Reply = tuple[int, dict[str, str], bytes]
+YES: Reply = (200, {}, b"")
+
+
+@dataclass
+class Backend:
+    """An OTLP/HTTP backend. ``rule`` says what it answers to the spans of a request; what it takes is kept."""
+
+    rule: Callable[[list[Any]], Reply] = lambda spans: YES
+    requests: list[tuple[str, dict[str, str], bytes]] = field(default_factory=list)
+    taken: list[int] = field(default_factory=list)
+    max_body: int = 2**30
+    url: str = ""
+    arrived: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def handle(self, request: web.Request) -> web.Response:
+        body = await request.read()
+        self.requests.append(
+            (request.path, {name.lower(): value for name, value in request.headers.items()}, body)
+        )
+        self.arrived.set()
+        if len(body) > self.max_body:
+            return web.Response(status=413)
+        if request.path.endswith("/logs"):
+            return web.Response()
+        spans = otlp.read_spans(body)
+        status, headers, answer = self.rule(spans)
+        if status == 200:
+            self.taken += [int(span.span_id, 16) for span in spans]
+        return web.Response(status=status, headers=headers, body=answer)
+
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator[Backend]:
+        app = web.Application(client_max_size=2**30)
+        app.router.add_post("/{path:.*}", self.handle)
+        runner = web.AppRunner(app)
+        await runner.setup()
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        await site.start()
+        self.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+        try:
+            yield self
+        finally:
+            await runner.cleanup()
+
+
+class Clock:
+    """Sleeps without waiting, and remembers for how long."""
+
+    def __init__(self) -> None:
+        self.slept: list[float] = []
+        self.fifth = asyncio.Event()
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        if len(self.slept) == 5:
+            self.fifth.set()
+        await asyncio.sleep(0)
+
+
+@dataclass
+class Delivery:
+    """Exporters with one outlet to ``backend``."""
+
+    exporters: Exporters
+    telemetry: Telemetry
+    clock: Clock
+
+    async def send(self, *bodies: bytes) -> None:
+        await asyncio.wait_for(
+            asyncio.gather(*(self.exporters.submit(SpanBatch(body)) for body in bodies)), 30
+        )
+
+    def balance(self) -> tuple[float, float]:
+        return self.telemetry.value(Figure.FORWARDED), self.telemetry.value(Figure.DROPPED)
+
+
+@asynccontextmanager
+async def delivering(
+    url: str, *, at_once: int = 1, sender: Any = None, **options: Any
+) -> AsyncIterator[Delivery]:
+    outlet_options = {
+        key: options.pop(key) for key in ("max_request", "max_text", "queue_bytes") if key in options
+    }
+    destination = Destination(url, **options)
+    telemetry, clock = Telemetry(), Clock()
+    make = GrpcSender if destination.is_grpc else HttpSender
+    outlet = Outlet(
+        sender or make(destination),
+        telemetry,
+        requests_at_once=at_once,
+        sleep=clock.sleep,
+        draw=lambda: 1.0,
+        **outlet_options,
+    )
+    exporters = Exporters([outlet], telemetry)
+    await exporters.start()
+    try:
+        yield Delivery(exporters, telemetry, clock)
+    finally:
+        await exporters.stop(0)
+
+
+async def test_a_batch_that_nobody_changed_arrives_as_the_bytes_that_came() -> None:
+    """Once, with the headers that were asked for, and the future is done after the backend's yes."""
+    async with (
+        Backend().serving() as backend,
+        delivering(backend.url, headers={"X-Mlflow-Experiment-Id": "7"}) as delivery,
+    ):
+        body = encoded_request(5)
+        await delivery.send(body)
+        ((path, headers, received),) = backend.requests
+    assert (path, received) == ("/v1/traces", body)
+    assert (headers["x-mlflow-experiment-id"], headers["content-type"]) == ("7", "application/x-protobuf")
+    assert delivery.balance() == (5, 0)
+
+
+async def test_langfuse_is_reached_on_its_own_route_with_its_own_keys() -> None:
+    """Basic authorization on /api/public/otel/v1/traces."""
+    async with Backend().serving() as backend:
+        url = f"{backend.url}/api/public/otel/v1/traces"
+        async with delivering(url, headers={"Authorization": "Basic cGs6c2s="}) as delivery:
+            await delivery.send(encoded_request())
+        ((path, headers, _),) = backend.requests
+    assert (path, headers["authorization"]) == ("/api/public/otel/v1/traces", "Basic cGs6c2s=")
+
+
+async def test_gzip_is_spoken_where_asked() -> None:
+    """The backend's web server unpacks it by the header."""
+    async with Backend().serving() as backend, delivering(backend.url, compression="gzip") as delivery:
+        small, large = encoded_request(2), encoded_request(2, "x" * 100_000, first_id=3)
+        await delivery.send(small)
+        await delivery.send(large)
+        assert [body for _, _, body in backend.requests] == [small, large]
+        assert all(headers["content-encoding"] == "gzip" for _, headers, _ in backend.requests)
+
+
+async def test_batches_that_wait_go_together() -> None:
+    """Joined as bytes, up to the size of a request."""
+    async with Backend().serving() as backend, delivering(backend.url) as delivery:
+        await delivery.send(*(encoded_request(2, first_id=first) for first in (1, 3, 5)))
+        assert sorted(backend.taken) == [1, 2, 3, 4, 5, 6]
+        assert len(backend.requests) < 3
+    assert delivery.balance() == (6, 0)
+
+
+@pytest.mark.parametrize("status", [429, 502, 503, 504])
+async def test_what_may_pass_is_tried_again(status: int) -> None:
+    """Waiting twice as long each time; Retry-After is honoured."""
+    replies = iter([(status, {}, b""), (status, {}, b""), (status, {"retry-after": "17"}, b""), YES])
+    async with Backend(lambda spans: next(replies)).serving() as backend, delivering(backend.url) as delivery:
+        await delivery.send(encoded_request(3))
+        assert backend.taken == [1, 2, 3]
+    assert delivery.clock.slept == [0.5, 1.0, 17.0]
+    assert delivery.telemetry.value(Figure.RETRIES) == 3
+    assert delivery.balance() == (3, 0)
+
+
+async def test_a_backend_that_is_away_is_waited_for() -> None:
+    """Nobody listens, then somebody does."""
+    async with Backend().serving() as backend:
+        port = int(backend.url.rpartition(":")[2])
+    later = Backend()
+
+    async with delivering(f"http://127.0.0.1:{port}") as delivery:
+        sending = asyncio.create_task(delivery.send(encoded_request()))
+        await asyncio.wait_for(delivery.clock.fifth.wait(), 10)
+        assert not delivery.exporters.healthy
+        app = web.Application()
+        app.router.add_post("/{path:.*}", later.handle)
+        runner = web.AppRunner(app)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", port).start()
+        await sending
+        assert (later.taken, delivery.exporters.healthy) == ([1], True)
+        await runner.cleanup()
+
+
+async def test_a_backend_that_hangs_is_given_up_and_tried_again() -> None:
+    """After the timeout of one request."""
+    hanging = asyncio.Event()
+
+    class Hanging(Backend):
+        async def handle(self, request: web.Request) -> web.Response:
+            if not self.requests:
+                self.requests.append(("", {}, b""))
+                await hanging.wait()
+            return await super().handle(request)
+
+    async with Hanging().serving() as backend, delivering(backend.url, timeout=0.2) as delivery:
+        await delivery.send(encoded_request())
+        assert (backend.taken, len(delivery.clock.slept)) == ([1], 1)
+        hanging.set()
+
+
+@pytest.mark.parametrize("status", [401, 403, 404])
+async def test_what_will_never_be_taken_is_dropped_and_counted(status: int) -> None:
+    """At once and whole: another size would not help."""
+    async with (
+        Backend(lambda spans: (status, {}, b"")).serving() as backend,
+        delivering(backend.url) as delivery,
+    ):
+        await delivery.send(encoded_request(4))
+        assert len(backend.requests) == 1
+    assert delivery.balance() == (0, 4)
+    assert delivery.telemetry.value(Figure.REJECTED, reason="rejected") == 4
+
+
+async def test_the_one_bad_span_is_isolated() -> None:
+    """A backend that answers 400 to it takes the 99 others, each once."""
+
+    def rule(spans: list[Any]) -> Reply:
+        return (400, {}, b"") if any(int(span.span_id, 16) == 42 for span in spans) else YES
+
+    async with Backend(rule).serving() as backend, delivering(backend.url) as delivery:
+        await delivery.send(encoded_request(100))
+        assert sorted(backend.taken) == [number for number in range(1, 101) if number != 42]
+        assert len(backend.requests) < 20
+    assert delivery.balance() == (99, 1)
+
+
+async def test_batches_that_were_joined_are_accounted_for_each_by_itself() -> None:
+    """The bad one among them costs the others nothing."""
+
+    def rule(spans: list[Any]) -> Reply:
+        return (400, {}, b"") if any(int(span.span_id, 16) == 2 for span in spans) else YES
+
+    async with Backend(rule).serving() as backend, delivering(backend.url) as delivery:
+        await delivery.send(*(encoded_request(1, first_id=first) for first in range(1, 6)))
+        assert sorted(backend.taken) == [1, 3, 4, 5]
+    assert delivery.balance() == (4, 1)
+
+
+async def test_a_request_that_breaks_the_backend_is_found_out_when_others_get_through() -> None:
+    """500 to one span for ever: it is isolated, for the rest proves that the backend is up."""
+
+    def rule(spans: list[Any]) -> Reply:
+        return (500, {}, b"") if any(int(span.span_id, 16) == 3 for span in spans) else YES
+
+    async with (
+        Backend(rule).serving() as backend,
+        delivering(backend.url, at_once=2, max_request=250) as delivery,
+    ):
+        poisoned = asyncio.create_task(delivery.send(encoded_request(4)))
+        number = 10
+        while not poisoned.done():
+            await delivery.send(encoded_request(1, first_id=number))
+            number += 1
+        await poisoned
+        assert sorted(backend.taken) == [1, 2, 4, *range(10, number)]
+    assert delivery.balance()[1] == 1
+
+
+async def test_partial_success_is_read_and_counted() -> None:
+    """The backend said that it threw two of five away; nothing is sent again."""
+    reply = ExportTraceServiceResponse()
+    reply.partial_success.rejected_spans = 2
+    texts = iter(
+        [
+            ("application/x-protobuf", reply.SerializeToString()),
+            ("application/json", b'{"partialSuccess":{"rejectedSpans":"1"}}'),
+        ]
+    )
+
+    def rule(spans: list[Any]) -> Reply:
+        kind, body = next(texts)
+        return 200, {"content-type": kind}, body
+
+    async with Backend(rule).serving() as backend, delivering(backend.url) as delivery:
+        await delivery.send(encoded_request(5))
+        await delivery.send(encoded_request(5, first_id=6))
+        assert len(backend.requests) == 2
+    assert delivery.balance() == (7, 3)
+    assert delivery.telemetry.value(Figure.REJECTED, reason="partial_success") == 3
+
+
+@pytest.mark.parametrize("max_body", [4 * 2**20, 16 * 2**20])
+async def test_fat_spans_arrive_in_requests_of_a_size_that_is_taken(max_body: int) -> None:
+    """159 spans of 100 KB, each once, uncut, whatever the backend's limit is."""
+    async with (
+        Backend(max_body=max_body).serving() as backend,
+        delivering(backend.url, max_request=20_000_000) as delivery,
+    ):
+        await delivery.send(encoded_request(159, "x" * 100_000))
+        assert Counter(backend.taken) == Counter(range(1, 160))
+        first = len(backend.requests)
+        # The limit was learned: the next batch is packed to it at once.
+        await delivery.send(encoded_request(159, "x" * 100_000, first_id=1_000))
+        assert all(len(body) <= max_body for _, _, body in backend.requests[first:])
+    assert delivery.balance() == (318, 0)
+
+
+async def test_a_span_that_is_too_large_alone_is_cut_until_it_is_taken() -> None:
+    """11 MB in one attribute; its neighbours arrive untouched."""
+    async with Backend(max_body=4 * 2**20).serving() as backend, delivering(backend.url) as delivery:
+        fat = encoded_request(1, "款" * 3_700_000, first_id=2)
+        await delivery.send(encoded_request(1) + fat + encoded_request(1, first_id=3))
+        spans = {
+            int(span.span_id, 16): span
+            for *_, body in backend.requests
+            if len(body) <= 4 * 2**20
+            for span in otlp.read_spans(body)
+        }
+    assert sorted(spans) == [1, 2, 3]
+    assert spans[2].attributes["text"].endswith(TRUNCATION_MARKER)
+    assert len(spans[2].attributes["text"].encode()) > 2**19
+    assert delivery.telemetry.value(Figure.CUT) == 1
+    assert delivery.balance() == (3, 0)
+
+
+async def test_a_span_that_cannot_be_made_to_fit_is_dropped_and_counted() -> None:
+    """It ends; it does not try for ever."""
+    async with Backend(max_body=20).serving() as backend, delivering(backend.url) as delivery:
+        await delivery.send(encoded_request(2))
+        assert backend.taken == []
+    assert delivery.balance() == (0, 2)
+
+
+async def test_texts_are_cut_for_a_backend_that_drops_long_ones() -> None:
+    """Only what is longer; the rest of the batch keeps its bytes."""
+    async with Backend().serving() as backend, delivering(backend.url, max_text=100) as delivery:
+        short = encoded_request(1)
+        await delivery.send(short)
+        await delivery.send(encoded_request(1, "y" * 1_000))
+        assert backend.requests[0][2] == short
+        assert len(otlp.read_spans(backend.requests[1][2])[0].attributes["text"].encode()) <= 100
+
+
+async def test_logs_go_to_the_same_backend() -> None:
+    """To /v1/logs beside /v1/traces; they are no spans in the books."""
+    body = otlp.encode_log(LogRecord("01" * 16, "02" * 8, "e"))
+    async with Backend().serving() as backend, delivering(backend.url) as delivery:
+        await asyncio.gather(
+            delivery.exporters.consume(SpanBatch(body, signal=Signal.LOGS)),
+            delivery.exporters.consume(SpanBatch(encoded_request())),
+        )
+        assert sorted((path, received) for path, _, received in backend.requests) == [
+            ("/v1/logs", body),
+            ("/v1/traces", encoded_request()),
+        ]
+    assert delivery.balance() == (1, 0)
+
+
+async def test_a_full_queue_refuses_and_waiting_gets_in() -> None:
+    """Memory is bounded in bytes; one destination that is full is enough, and nobody else got the batch then."""
+    gate = asyncio.Event()
+
+    class Slow(Backend):
+        async def handle(self, request: web.Request) -> web.Response:
+            response = await super().handle(request)
+            await gate.wait()
+            return response
+
+    async with Slow().serving() as backend, delivering(backend.url, queue_bytes=1_000) as delivery:
+        first = delivery.exporters.submit(SpanBatch(encoded_request(1, "x" * 900)))
+        with pytest.raises(Refused):
+            delivery.exporters.submit(SpanBatch(encoded_request(1, "x" * 900, first_id=2)))
+        second = asyncio.create_task(
+            delivery.exporters.consume(SpanBatch(encoded_request(1, "x" * 900, first_id=3)))
+        )
+        await asyncio.wait_for(backend.arrived.wait(), 5)
+        assert not second.done()
+        gate.set()
+        await asyncio.wait_for(asyncio.gather(first, second), 10)
+        assert backend.taken == [1, 3]
+
+
+async def test_every_destination_gets_every_batch_and_a_slow_one_does_not_hold_up_the_other() -> None:
+    """Done means that all have answered; forwarded means that one at least took it."""
+    gate = asyncio.Event()
+
+    class Slow(Backend):
+        async def handle(self, request: web.Request) -> web.Response:
+            await gate.wait()
+            return web.Response(status=401)
+
+    telemetry = Telemetry()
+    async with Slow().serving() as slow, Backend().serving() as fast:
+        exporters = Exporters(
+            [make_outlet(Destination(backend.url), telemetry) for backend in (slow, fast)], telemetry
+        )
+        await exporters.start()
+        future = exporters.submit(SpanBatch(encoded_request(3)))
+        await asyncio.wait_for(fast.arrived.wait(), 5)
+        assert (future.done(), exporters.held_spans) == (False, 3)
+        gate.set()
+        await asyncio.wait_for(future, 5)
+        assert (telemetry.value(Figure.FORWARDED), telemetry.value(Figure.DROPPED), exporters.held_spans) == (
+            3,
+            0,
+            0,
+        )
+        assert await exporters.stop(0) == 0
+
+
+async def test_stopping_says_how_much_was_left() -> None:
+    """What was not answered for is in no other book, and its futures are cancelled."""
+    async with Backend(lambda spans: (503, {}, b"")).serving() as backend:
+        telemetry = Telemetry()
+        exporters = Exporters([make_outlet(Destination(backend.url), telemetry)], telemetry)
+        await exporters.start()
+        future = exporters.submit(SpanBatch(encoded_request(7)))
+        await asyncio.wait_for(backend.arrived.wait(), 5)
+        assert await exporters.stop(0.05) == 7
+        assert future.cancelled()
+    assert (telemetry.value(Figure.FORWARDED), telemetry.value(Figure.DROPPED)) == (0, 0)
+
+
+async def test_without_destinations_a_batch_is_done_with_at_once() -> None:
+    """The collector may run for its terminal tree alone."""
+    telemetry = Telemetry()
+    await Exporters([], telemetry).consume(SpanBatch(encoded_request(2)))
+    assert telemetry.value(Figure.FORWARDED) == 2
+
+
+async def test_lines_are_appended_to_a_file(tmp_path: Path) -> None:
+    """One OTLP/JSON request a line, spans and logs, behind what was there."""
+    path = tmp_path / "out.jsonl"
+    path.write_text('{"before": 1}\n')
+    telemetry = Telemetry()
+    exporters = Exporters([make_file_outlet(path, telemetry)], telemetry)
+    await exporters.start()
+    await exporters.consume(SpanBatch(encoded_request(2, "退款")))
+    log = otlp.encode_log(LogRecord("01" * 16, "02" * 8, "e"))
+    await exporters.consume(SpanBatch(log, signal=Signal.LOGS))
+    await exporters.stop(1)
+    before, spans, logs = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+    assert before == {"before": 1}
+    assert otlp.trace_request_from_json(spans) == encoded_request(2, "退款")
+    assert otlp.logs_request_from_json(logs) == log
+    assert "退款" in path.read_text(encoding="utf-8")
+
+
+async def test_a_file_that_cannot_be_written_is_refused_at_start(tmp_path: Path) -> None:
+    """With its path and why."""
+    outlet = make_file_outlet(tmp_path / "absent" / "out.jsonl", Telemetry())
+    with pytest.raises(ConfigError, match=r"out\.jsonl"):
+        await outlet.start()
+
+
+@asynccontextmanager
+async def grpc_backend(
+    answer: Callable[[bytes, Any], Awaitable[bytes]], **options: Any
+) -> AsyncIterator[str]:
+    server = grpc.aio.server(options=list(options.items()))
+    for name in ("trace.v1.TraceService", "logs.v1.LogsService"):
+        handler = grpc.unary_unary_rpc_method_handler(answer)
+        server.add_generic_rpc_handlers(
+            [
+                grpc.method_handlers_generic_handler(
+                    f"opentelemetry.proto.collector.{name}", {"Export": handler}
+                )
+            ]
+        )
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    try:
+        yield f"grpc://127.0.0.1:{port}"
+    finally:
+        await server.stop(0)
+
+
+@pytest.mark.parametrize("compression", ["none", "gzip"])
+async def test_grpc_delivers_with_headers(compression: str) -> None:
+    """As metadata, in lower case."""
+    seen: list[tuple[bytes, dict[str, str]]] = []
+
+    async def answer(body: bytes, context: Any) -> bytes:
+        seen.append((body, dict(context.invocation_metadata())))
+        return b""
+
+    async with (
+        grpc_backend(answer) as url,
+        delivering(url, headers={"X-Key": "k"}, compression=compression) as delivery,
+    ):
+        await delivery.send(encoded_request(3))
+    assert seen[0][0] == encoded_request(3)
+    assert seen[0][1]["x-key"] == "k"
+    assert delivery.balance() == (3, 0)
+
+
+async def test_grpc_waits_as_long_as_retry_info_says() -> None:
+    """UNAVAILABLE and RESOURCE_EXHAUSTED with RetryInfo are tried again."""
+    codes = iter([grpc.StatusCode.RESOURCE_EXHAUSTED, grpc.StatusCode.UNAVAILABLE, None])
+
+    async def answer(body: bytes, context: Any) -> bytes:
+        code = next(codes)
+        if code is grpc.StatusCode.RESOURCE_EXHAUSTED:
+            await context.abort(code, "later", (("google.rpc.retryinfo-bin", encode_retry_info(12.5)),))
+        elif code is not None:
+            await context.abort(code, "later")
+        return b""
+
+    async with grpc_backend(answer) as url, delivering(url) as delivery:
+        await delivery.send(encoded_request(3))
+    assert delivery.clock.slept == [12.5, 1.0]
+    assert delivery.balance() == (3, 0)
+
+
+async def test_grpc_requests_shrink_to_what_the_server_takes() -> None:
+    """A real gRPC server with its default limit of 4 MiB."""
+    taken: list[int] = []
+
+    async def answer(body: bytes, context: Any) -> bytes:
+        taken.extend(int(span.span_id, 16) for span in otlp.read_spans(body))
+        return b""
+
+    async with grpc_backend(answer) as url, delivering(url, max_request=20_000_000) as delivery:
+        await delivery.send(encoded_request(159, "x" * 100_000))
+    assert Counter(taken) == Counter(range(1, 160))
+    assert delivery.balance() == (159, 0)
+
+
+def test_gzip_members_of_a_request_are_one() -> None:
+    """What the sender packs, any gzip reader unpacks."""
+    from ragtrace_collector.exporters.http import _gzip
+
+    assert gzip.decompress(_gzip(b"abc" * 1_000)) == b"abc" * 1_000
