@@ -31,6 +31,8 @@ class TextWriter:
 
     def __call__(self, key: str, text: str, limit: int | None = None) -> str:
         """``text`` as it is written under ``key``, at most ``limit`` characters of it."""
+        if limit is None and self._redactor is None and (self._limit is None or len(text) <= self._limit):
+            return text if text.isascii() else clean(text)
         fit = self._fit(text, self._limit if limit is None else limit)
         if fit is None:
             return self._safe(text)
@@ -81,10 +83,14 @@ def document_attributes(
     The JSON form goes to ``packed``, also for a document that has no key at all and for an empty list: the
     flat form could not tell them from nothing recorded.
     """
-    per_span = [_fields(document, flat, index, text) for index, document in enumerate(documents)]
-    if per_span and all(per_span) and sum(map(len, per_span)) <= room:
-        return {key: value for fields in per_span for key, value in fields.items()}
-    return {packed: _packed(documents, flat, text)}
+    out: dict[str, Any] = {}
+    for index, document in enumerate(documents):
+        before = len(out)
+        _add_fields(out, document, _keys(flat, index), text)
+        if len(out) == before or len(out) > room:
+            out.clear()
+            break
+    return out or {packed: _packed(documents, flat, text)}
 
 
 @lru_cache(maxsize=1_024)
@@ -103,10 +109,11 @@ _DOCUMENT_NAMES = (
 )
 
 
-def _fields(document: RetrievedDocument, flat: str, index: int, text: TextWriter) -> dict[str, Any]:
-    """The flat keys of one document."""
-    id_key, content_key, score_key, metadata_key, distance_key, rerank_key, source_key = _keys(flat, index)
-    out: dict[str, Any] = {}
+def _add_fields(
+    out: dict[str, Any], document: RetrievedDocument, keys: tuple[str, ...], text: TextWriter
+) -> None:
+    """Add the flat keys of one document."""
+    id_key, content_key, score_key, metadata_key, distance_key, rerank_key, source_key = keys
     identity = text.content_id(document)
     if identity:
         out[id_key] = text(id_key, identity)
@@ -122,7 +129,6 @@ def _fields(document: RetrievedDocument, flat: str, index: int, text: TextWriter
         out[rerank_key] = document.rerank_score
     if identity and document.id_source != shown_source(identity):
         out[source_key] = document.id_source
-    return out
 
 
 def shown_source(identity: str) -> IdSource:

@@ -37,24 +37,28 @@ _ASSISTANT_ROLES = frozenset({"assistant", "ai", "model"})
 _MAX_NESTING = 4
 
 
+Place = tuple[str, int]
+"""A parameter's name and position; -1 where it can only come by keyword."""
+
+
 class Arguments:
     """Where a function's parameters hold what; worked out once, when the function is decorated."""
 
     def __init__(self, function: Callable[..., Any], question: str | None = None) -> None:
-        names = _parameter_names(function)
-        self._skip = 1 if names[:1] in (["self"], ["cls"]) else 0
-        wanted = (question,) if question is not None else QUESTION_NAMES
-        self._question = _places(names, wanted)
-        self._documents = _places(names, DOCUMENT_NAMES)
-        self._history = _places(names, HISTORY_NAMES)
+        parameters = _parameters(function)
+        self._skip = 1 if list(parameters)[:1] in (["self"], ["cls"]) else 0
+        self._question = _places(parameters, QUESTION_NAMES if question is None else (question,))
+        self._documents = _places(parameters, DOCUMENT_NAMES)
+        self._history = _places(parameters, HISTORY_NAMES)
 
     def question(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> tuple[str | None, tuple[Turn, ...]]:
         """The question of a call and, where it came as a list of messages, the turns before it."""
-        for value in _values(self._question, args, kwargs):
-            if (found := read_question(value)) is not None:
-                return found, read_history(value)
+        for place in self._question:
+            value = _value(place, args, kwargs)
+            if value is not None and (found := read_question(value)) is not None:
+                return found, () if isinstance(value, str) else read_history(value)
         for value in (*args[self._skip :], *kwargs.values()):
             if isinstance(value, str) or _is_messages(value):
                 return read_question(value), read_history(value)
@@ -62,36 +66,42 @@ class Arguments:
 
     def documents(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """The argument that is named as documents are, as it is; ``None`` where there is none."""
-        return next(_values(self._documents, args, kwargs), None)
+        return _first_value(self._documents, args, kwargs)
 
     def history(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Turn, ...]:
         """The earlier turns, where a parameter holds them."""
-        return read_history(next(_values(self._history, args, kwargs), None))
+        return read_history(_first_value(self._history, args, kwargs)) if self._history else ()
 
 
-def _parameter_names(function: Callable[..., Any]) -> list[str]:
+def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
     try:
-        return list(inspect.signature(function).parameters)
+        return inspect.signature(function).parameters
     except (TypeError, ValueError):
-        return []
+        return {}
 
 
-def _places(names: list[str], wanted: Sequence[str]) -> tuple[tuple[str, int], ...]:
-    """(name, position) of the parameters that are ``wanted``, in that order; position -1: keywords only."""
-    return tuple((name, names.index(name) if name in names else -1) for name in wanted)
+def _places(parameters: Mapping[str, inspect.Parameter], wanted: Sequence[str]) -> tuple[Place, ...]:
+    """The parameters that are ``wanted``, in that order; any of them may come where ``**kwargs`` is taken."""
+    kinds = inspect.Parameter
+    positions = {
+        name: -1 if parameter.kind is kinds.KEYWORD_ONLY else position
+        for position, (name, parameter) in enumerate(parameters.items())
+        if parameter.kind not in (kinds.VAR_POSITIONAL, kinds.VAR_KEYWORD)
+    }
+    takes_any = not parameters or any(one.kind is kinds.VAR_KEYWORD for one in parameters.values())
+    return tuple((name, positions.get(name, -1)) for name in wanted if takes_any or name in positions)
 
 
-def _values(places: tuple[tuple[str, int], ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    count = len(args)
-    for name, position in places:
-        if 0 <= position < count:
-            value = args[position]
-        elif name in kwargs:
-            value = kwargs[name]
-        else:
-            continue
-        if value is not None:
-            yield value
+def _first_value(places: tuple[Place, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    for place in places:
+        if (value := _value(place, args, kwargs)) is not None:
+            return value
+    return None
+
+
+def _value(place: Place, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    name, position = place
+    return args[position] if 0 <= position < len(args) else kwargs.get(name)
 
 
 # --- questions --------------------------------------------------------------------------------------------

@@ -7,7 +7,8 @@ import math
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple, TypeVar, cast
 
 from ragtrace.model import IdSource, RetrievedDocument
 from ragtrace.serialize import clean
@@ -31,12 +32,14 @@ VECTOR_KEYS = frozenset(
     {"embedding", "embeddings", "vector", "vectors", "values", "sparse_values", "sparse_embedding"}
 )
 
+T = TypeVar("T")
+
 SEQUENCES = (list, tuple, deque, set, frozenset)
 _MAX_NESTING = 4
+_MAX_PLANNED_KEYS = 64
 _GIVEN: IdSource = "given"
-_NOT_METADATA = VECTOR_KEYS.union(
-    TEXT_KEYS, ID_KEYS, SCORE_KEYS, RERANK_KEYS, DISTANCE_KEYS, METADATA_KEYS, INNER_KEYS, ("rank",)
-)
+_NUMBER_KEYS = frozenset((*SCORE_KEYS, *RERANK_KEYS, *DISTANCE_KEYS))
+_NOT_METADATA = VECTOR_KEYS.union(TEXT_KEYS, ID_KEYS, _NUMBER_KEYS, METADATA_KEYS, INNER_KEYS, ("rank",))
 
 
 def read_document(value: object, rank: int) -> RetrievedDocument | None:
@@ -52,34 +55,113 @@ def content_id(text: str) -> str:
     return "sha256:" + hashlib.sha256(clean(text).encode()).hexdigest()[:16]
 
 
-def _document(item: object, rank: int, depth: int) -> RetrievedDocument | None:
+def _document(item: Any, rank: int, depth: int) -> RetrievedDocument | None:
+    cls: Any = type(item)
+    own = _OWN[_shape(cls)](item)
+    if own is None:
+        return _simple(item, rank, depth)
+    find = _plan if len(own) <= _MAX_PLANNED_KEYS else _plan.__wrapped__
+    return _from_fields(own, find(cls, tuple(own)), item, rank, depth)
+
+
+def _simple(item: Any, rank: int, depth: int) -> RetrievedDocument | None:
+    """A text, or a ``(document, score)`` pair."""
     if isinstance(item, str):
         text = str.__str__(item)  # numpy's strings are strings that no encoder of spans takes
         return RetrievedDocument(content_id(text), rank, text, "content_hash")
-    if isinstance(item, tuple) and is_scored(item):
-        inner = _document(item[0], rank, depth + 1)
-        return None if inner is None else replace(inner, score=as_number(item[1]))
-    if item is None or isinstance(item, bool | int | float | bytes | list | tuple | set):
+    if not isinstance(item, tuple) or not is_scored(item):
         return None
-    if isinstance(item, Mapping):
-        return _from_fields(item, item, rank, depth)
-    own = getattr(item, "__dict__", None)
-    return _from_fields(item, own if isinstance(own, dict) else {}, rank, depth)
+    inner = _document(item[0], rank, depth + 1)
+    return None if inner is None else replace(inner, score=as_number(item[1]))
 
 
-def _from_fields(item: object, own: Mapping[str, Any], rank: int, depth: int) -> RetrievedDocument | None:
-    """Read ``item`` by name; ``own`` holds what it stores itself, looked at first because that is cheap."""
-    text = _first(item, own, TEXT_KEYS, _as_text)
-    if text is None and depth < _MAX_NESTING and (inner := _inner(item, own, rank, depth)) is not None:
-        return _around(inner, item, own)
-    metadata = _metadata(item, own)
+@lru_cache(maxsize=512)
+def _shape(cls: type) -> str:
+    """How instances of ``cls`` keep what they hold."""
+    if issubclass(cls, _NO_FIELDS):
+        return "simple"
+    if issubclass(cls, Mapping):
+        return "mapping"
+    return "object" if cls.__dictoffset__ != 0 else "slots"
+
+
+_NO_FIELDS = (str, bytes, int, float, list, tuple, set, frozenset, type, type(None))
+
+
+def _slots(item: object) -> dict[str, Any]:
+    """What an object without a dict keeps under the names that matter."""
+    return {name: value for name in _ALL_KEYS if (value := get(item, name)) is not None}
+
+
+_OWN: Mapping[str, Callable[[Any], Mapping[Any, Any] | None]] = {
+    "simple": lambda item: None,
+    "mapping": lambda item: cast("Mapping[Any, Any]", item),
+    "object": vars,
+    "slots": _slots,
+}
+_ALL_KEYS = tuple(
+    dict.fromkeys((*TEXT_KEYS, *ID_KEYS, *_NUMBER_KEYS, *METADATA_KEYS, *INNER_KEYS, *SOURCE_KEYS))
+)
+
+
+class _Plan(NamedTuple):
+    """Which names hold what in items of one class with the same keys, in the order in which to look."""
+
+    texts: tuple[str, ...]
+    ids: tuple[str, ...]
+    scores: tuple[str, ...]
+    reranks: tuple[str, ...]
+    distances: tuple[str, ...]
+    metadata: tuple[str, ...]
+    inner: tuple[str, ...]
+    extra: tuple[str, ...]
+    class_texts: tuple[str, ...]
+    class_ids: tuple[str, ...]
+
+
+@lru_cache(maxsize=512)
+def _plan(cls: type, keys: tuple[Any, ...]) -> _Plan:
+    here = frozenset(keys)
+    is_mapping = issubclass(cls, Mapping)
+
+    def present(names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(name for name in names if name in here)
+
+    def on_class(names: tuple[str, ...]) -> tuple[str, ...]:
+        return () if is_mapping else tuple(n for n in names if n not in here and hasattr(cls, n))
+
+    return _Plan(
+        texts=present(TEXT_KEYS),
+        ids=present(ID_KEYS),
+        scores=present(SCORE_KEYS),
+        reranks=present(RERANK_KEYS),
+        distances=present(DISTANCE_KEYS),
+        metadata=present(METADATA_KEYS),
+        inner=present(INNER_KEYS),
+        extra=tuple(k for k in keys if k not in _NOT_METADATA) if is_mapping else present(SOURCE_KEYS),
+        class_texts=on_class(TEXT_KEYS),
+        class_ids=on_class(ID_KEYS),
+    )
+
+
+def _from_fields(
+    own: Mapping[Any, Any], plan: _Plan, item: object, rank: int, depth: int
+) -> RetrievedDocument | None:
+    text = _first(own, plan.texts, _as_text)
+    if text is None:
+        text = _from_class(item, plan.class_texts, _as_text)
+    if text is None and depth < _MAX_NESTING and (inner := _inner(own, plan, rank, depth)) is not None:
+        return _around(inner, own, plan)
+    metadata = _metadata(own, plan, is_mapping=own is item)
     if text is None:
         text, metadata = _text_in(metadata)
-    given = _first(item, own, ID_KEYS, _as_id)
+    given = _first(own, plan.ids, _as_id)
+    if given is None:
+        given = _from_class(item, plan.class_ids, _as_id)
     identity, id_source = (given, _GIVEN) if given is not None else _derived_id(metadata, text)
     if id_source == "none":
         return None
-    score, rerank, distance = _numbers(item, own, metadata)
+    score, rerank, distance = _numbers(own, plan, metadata)
     return RetrievedDocument(identity, rank, text, id_source, score, distance, rerank, metadata)
 
 
@@ -99,28 +181,22 @@ def _text_in(metadata: Mapping[str, Any]) -> tuple[str | None, Mapping[str, Any]
 
 
 def _numbers(
-    item: object, own: Mapping[str, Any], metadata: Mapping[str, Any]
+    own: Mapping[Any, Any], plan: _Plan, metadata: Mapping[str, Any]
 ) -> tuple[float | None, float | None, float | None]:
     """Score, rerank score and distance. Where a reranker's number is the only one, it is the score too."""
-    score, rerank, distance = (
-        _in_either(keys, own, metadata) for keys in (SCORE_KEYS, RERANK_KEYS, DISTANCE_KEYS)
-    )
-    if not own and score is None:
-        score, distance = as_number(get(item, "score")), as_number(get(item, "distance"))
+    score = _first(own, plan.scores, as_number)
+    rerank = _first(own, plan.reranks, as_number)
+    distance = _first(own, plan.distances, as_number)
+    if metadata and not _NUMBER_KEYS.isdisjoint(metadata):
+        score = _first(metadata, SCORE_KEYS, as_number) if score is None else score
+        rerank = _first(metadata, RERANK_KEYS, as_number) if rerank is None else rerank
+        distance = _first(metadata, DISTANCE_KEYS, as_number) if distance is None else distance
     return (rerank if score is None else score), rerank, distance
 
 
-def _in_either(keys: tuple[str, ...], own: Mapping[str, Any], metadata: Mapping[str, Any]) -> float | None:
-    for fields in (own, metadata):
-        for key in keys:
-            if key in fields and (number := as_number(fields[key])) is not None:
-                return number
-    return None
-
-
-def _inner(item: object, own: Mapping[str, Any], rank: int, depth: int) -> RetrievedDocument | None:
-    for key in INNER_KEYS:
-        value = own.get(key) if own else get(item, key)
+def _inner(own: Mapping[Any, Any], plan: _Plan, rank: int, depth: int) -> RetrievedDocument | None:
+    for key in plan.inner:
+        value = own[key]
         if value is None or isinstance(value, (str, *SEQUENCES)):
             continue
         document = _document(value, rank, depth + 1)
@@ -129,10 +205,10 @@ def _inner(item: object, own: Mapping[str, Any], rank: int, depth: int) -> Retri
     return None
 
 
-def _around(inner: RetrievedDocument, item: object, own: Mapping[str, Any]) -> RetrievedDocument:
+def _around(inner: RetrievedDocument, own: Mapping[Any, Any], plan: _Plan) -> RetrievedDocument:
     """The document inside a search result, with the result's numbers (and id, where it has none)."""
-    score, rerank, distance = _numbers(item, own, {})
-    given = _first(item, own, ID_KEYS, _as_id) if inner.id_source == "content_hash" else None
+    score, rerank, distance = _numbers(own, plan, {})
+    given = _first(own, plan.ids, _as_id) if inner.id_source == "content_hash" else None
     return replace(
         inner,
         id=inner.id if given is None else given,
@@ -143,15 +219,16 @@ def _around(inner: RetrievedDocument, item: object, own: Mapping[str, Any]) -> R
     )
 
 
-def _metadata(item: object, own: Mapping[str, Any]) -> Mapping[str, Any]:
-    given = next((m for key in METADATA_KEYS if isinstance(m := _own_or_get(item, own, key), Mapping)), None)
-    if isinstance(item, Mapping):
-        extra = {k: v for k, v in own.items() if k not in _NOT_METADATA}
-    else:
-        extra = {k: own[k] for k in SOURCE_KEYS if k in own and isinstance(own[k], str | int)}
-    if not extra:
-        return given if given is not None else {}
-    return {**extra, **(given or {})}
+def _metadata(own: Mapping[Any, Any], plan: _Plan, *, is_mapping: bool) -> Mapping[str, Any]:
+    given: Mapping[str, Any] = {}
+    for key in plan.metadata:
+        if isinstance(own[key], Mapping):
+            given = own[key]
+            break
+    if not plan.extra:
+        return given
+    extra = {key: own[key] for key in plan.extra if is_mapping or isinstance(own[key], str | int)}
+    return {**extra, **given}
 
 
 # --- values -----------------------------------------------------------------------------------------------
@@ -167,16 +244,18 @@ def get(item: object, key: str) -> Any:
         return None
 
 
-def as_number(value: object) -> float | None:
+def as_number(value: Any) -> float | None:
     """A finite float of a Python or numpy number; ``None`` for all else (a bool is no number)."""
-    if isinstance(value, bool):
-        return None
-    if not isinstance(value, float | int) and not (
-        hasattr(value, "__float__") and getattr(value, "shape", ()) == ()
-    ):
+    if type(value) is not float and (isinstance(value, bool) or not _is_number(value)):
         return None
     number = float(value)
     return number if math.isfinite(number) else None
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, float | int) or (
+        hasattr(value, "__float__") and getattr(value, "shape", ()) == () and not isinstance(value, type)
+    )
 
 
 def is_scored(value: tuple[object, ...]) -> bool:
@@ -184,22 +263,18 @@ def is_scored(value: tuple[object, ...]) -> bool:
     return len(value) == 2 and as_number(value[1]) is not None and as_number(value[0]) is None
 
 
-def _own_or_get(item: object, own: Mapping[str, Any], key: str) -> Any:
-    return own.get(key) if own else get(item, key)
-
-
-def _first(
-    item: object, own: Mapping[str, Any], keys: tuple[str, ...], read: Callable[[object], str | None]
-) -> str | None:
-    """The first of ``keys`` that ``read`` accepts: stored by the item, else a property of its class."""
+def _first(own: Mapping[Any, Any], keys: tuple[str, ...], read: Callable[[Any], T | None]) -> T | None:
+    """The value of the first of ``keys`` that ``read`` accepts."""
     for key in keys:
-        if key in own and (value := read(own[key])) is not None:
+        if (value := read(own.get(key))) is not None:
             return value
-    if isinstance(item, Mapping):
-        return None
-    cls = type(item)
+    return None
+
+
+def _from_class(item: object, keys: tuple[str, ...], read: Callable[[Any], T | None]) -> T | None:
+    """As :func:`_first`, for properties of the item's class."""
     for key in keys:
-        if hasattr(cls, key) and (value := read(get(item, key))) is not None:
+        if (value := read(get(item, key))) is not None:
             return value
     return None
 
@@ -218,7 +293,7 @@ def _as_text(value: object) -> str | None:
 
 def _as_id(value: object) -> str | None:
     if isinstance(value, str):
-        return value or None
+        return str.__str__(value) or None
     if value is None or isinstance(value, (bool, float, Mapping, *SEQUENCES)) or callable(value):
         return None
     return str(value)

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, ParamSpec, TypeVar, overload
+from typing import Any, TypeVar, overload
 
 from ragtrace import _capture as capture
 from ragtrace import _steps as steps
@@ -29,8 +29,7 @@ from ragtrace._wrap import wrap
 from ragtrace.documents import read_documents
 from ragtrace.model import Feedback, GivenCitation, Turn
 
-P = ParamSpec("P")
-R = TypeVar("R")
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,7 @@ class Hook:
     kind: str
 
     @overload
-    def __call__(self, function: Callable[P, R], /) -> Callable[P, R]: ...
+    def __call__(self, function: F, /) -> F: ...
 
     @overload
     def __call__(
@@ -51,9 +50,9 @@ class Hook:
         documents: Callable[[Any], Any] | None = None,
         answer: Callable[[Any], Any] | None = None,
         model: str | None = None,
-    ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+    ) -> Callable[[F], F]: ...
 
-    def __call__(self, function: Any = None, /, **options: Any) -> Any:
+    def __call__(self, function: Any = None, **options: Any) -> Any:
         """Decorate ``function``; without it, give the decorator that has these options.
 
         name       the span's name; the function's own by default

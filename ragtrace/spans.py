@@ -163,7 +163,7 @@ def _write_identity(out: dict[str, Any], content: Content, text: TextWriter) -> 
     if content.partial:
         out[names.PARTIAL] = True
     out[names.OI_SPAN_KIND] = content.oi_kind or _OI_KIND.get(content.kind or "", names.OI_CHAIN)
-    if content.kind is not None:
+    if content.kind == names.KIND_INTERACTION:  # the other kinds show in OpenInference's, a CHAIN may be any
         out[names.KIND] = content.kind
 
 
