@@ -90,6 +90,8 @@ def _scanner() -> re.Pattern[str]:
         rf"|(?<![\d:.])\d{{1,2}}(?:\.[0-5]\d)?\s?[ap]\.?m\b"
         rf"|(?:凌晨|早上|上午|中午|下午|傍晚|晚上|晚间|早|晚)\s?(?:\d{{1,2}}|[{_ZH}]{{1,3}})(?:点|时|:)(?:半|[0-5]\d分?|[{_ZH}]{{2,3}}分?)?"
         r"|\bnoon\b|\bmidnight\b",
+        "frequency": rf"\b(?:once|twice|(?:{words}|\d+)\stimes)\s(?:a\s|an\s|per\s|each\s|every\s)?(?:day|week|month|year|hour|daily|weekly|monthly|yearly|annually)\b"
+        rf"|[每一](?:天|日|周|星期|个?月|年|晚|小时)\s?(?:只|可|最多|至多|须|需)?\s?(?:吃|服用|口服|服|使用|涂抹|涂|用|享受|举行|安排|体检)?\s?(?:\d+|[{_ZH}]+)次",
         "fraction": rf"百分之\s?(?:{_ARABIC}|[{_ZH}点]+)(?:\s?{_DASH}\s?(?:百分之)?\s?(?:{_ARABIC}|[{_ZH}点]+))?",
         "ordinal": rf"第\s?(?:\d+|[{_ZH}]+)|(?<![\w.,])\d+(?:st|nd|rd|th)\b",
         "year": r"(?<![\w.,$€£¥:/-])(?:1[0-9]|20)\d\d(?:[-–/](?:\d\d){1,2})?(?!\w|[%°]|,\d|\.\d|[-/]\d)",
@@ -185,6 +187,22 @@ def _read_clock(match: re.Match[str], text: str) -> Quantity | None:
     exact = afternoon or morning or hour > 12 or written[0] == "0"
     minutes = hour * 60 + minute
     return _quantity(match, minutes, minutes, "clock", unit="exact" if exact else "")
+
+
+_PERIODS = {"天": "day", "日": "day", "晚": "day", "dai": "day", "周": "week", "星": "week", "月": "month", "年": "year",
+            "yea": "year", "ann": "year", "小": "hour"}  # fmt: skip
+
+
+def _read_frequency(match: re.Match[str], text: str) -> Quantity | None:
+    written = match[0]
+    if written[0] in "每一":
+        number = value(re.findall(rf"\d+|[{_ZH}]+", written[1:])[-1])
+        period = _PERIODS[written[1:].lstrip("个")[0]]
+    else:
+        first, *_, last = written.split()
+        number = {"once": 1.0, "twice": 2.0}.get(first) or value(first)
+        period = _PERIODS.get(last[:3], last.removesuffix("ly"))
+    return None if number is None else _quantity(match, number, number, "frequency", unit=period)
 
 
 def _read_ordinal(match: re.Match[str], text: str) -> Quantity | None:
@@ -299,6 +317,7 @@ def _quantity(
 _READERS: dict[str, Callable[[re.Match[str], str], Quantity | None]] = {
     "date": _read_date,
     "clock": _read_clock,
+    "frequency": _read_frequency,
     "fraction": _read_fraction,
     "ordinal": _read_ordinal,
     "year": _read_year,

@@ -54,6 +54,8 @@ def _conflicts(claim: ClaimText, evidence: Evidence, corpus: Corpus) -> Iterator
 _SLOT = 0.45
 """A found quantity is taken to answer the same as the claimed one from this agreement of their surroundings on."""
 _MARGIN = 0.12
+_OTHER_UNIT = 0.15
+"""Days and years seldom answer the same question: their surroundings must agree the better."""
 _CLAUSE = re.compile(r"[,;:，；、：。()（）]|\s(?:and|but|while|whereas|or)\s")
 
 
@@ -93,6 +95,8 @@ def _best_slots(
             slot = _slot(claim, claimed, passage, found)
             if relation is Relation.CONFLICT:
                 taken = any(compare(other, found) in {Relation.SAME, Relation.UNIT} for other in others)
+                if found.unit != claimed.unit:
+                    slot -= _OTHER_UNIT
                 if slot > conflict[0] and not taken:
                     conflict = (slot, (found, passage))
             else:

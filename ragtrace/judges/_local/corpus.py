@@ -11,6 +11,7 @@ from functools import cached_property
 from ragtrace.judges._local.passages import Document, Passage, flat
 
 GRAM = 5
+ROOT = 6
 _LENGTH_PENALTY = 0.12
 
 
@@ -55,6 +56,26 @@ class Corpus:
     def penalties(self) -> list[float]:
         """What a passage's length takes from its match."""
         return [1.0 + _LENGTH_PENALTY * math.log1p(len(passage.tokens)) for passage in self.passages]
+
+    @cached_property
+    def text(self) -> str:
+        """The normal form of all passages."""
+        return "\n".join(passage.normal for passage in self.passages)
+
+    def has_root(self, token: str) -> bool:
+        """Whether a word of the documents begins like ``token``: bag and baggage, back up and backup."""
+        root = token[:ROOT]
+        return any(
+            other.startswith(token) or (len(other) >= ROOT and token.startswith(other)) or other[:ROOT] == root
+            for other in self._by_initials.get(token[:3], ())
+        )
+
+    @cached_property
+    def _by_initials(self) -> Mapping[str, list[str]]:
+        found: dict[str, list[str]] = defaultdict(list)
+        for token in self.postings:
+            found[token[:3]].append(token)
+        return found
 
     @cached_property
     def raw_words(self) -> frozenset[str]:

@@ -6,6 +6,7 @@ from ragtrace.judges._local.claims import ClaimText
 from ragtrace.judges._local.contradictions import Conflict
 from ragtrace.judges._local.corpus import Evidence
 from ragtrace.model import Language, Support
+from ragtrace.text.numbers import Relation, compare
 
 _SENTENCES = {
     "en": {
@@ -59,10 +60,11 @@ def explain(
 
 
 def _what_is_missing(claim: ClaimText, evidence: Evidence) -> tuple[str, str]:
-    held = frozenset(word for passage in evidence.passages for word in passage.words)
+    found = [quantity for passage in evidence.passages for quantity in passage.quantities]
     for quantity in claim.quantities:
-        if not any(word in held for word in quantity.text.replace(",", "").split() if word[0].isdigit()):
+        if not any(compare(quantity, other) in {Relation.SAME, Relation.UNIT} for other in found):
             return "number", quantity.text
+    held = frozenset(word for passage in evidence.passages for word in passage.words)
     names = [name for name in claim.names if name not in held]
     return ("missing", names[0]) if names else ("partly", "")
 

@@ -7,14 +7,15 @@ passages, however true, is beside the question.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ragtrace.judges._local.claims import ClaimText
 from ragtrace.judges._local.corpus import Corpus
 from ragtrace.judges._local.estimate import logistic
-from ragtrace.judges._local.questions import NeedText
-from ragtrace.judges._local.relevance import coverage, gives_kind
+from ragtrace.judges._local.passages import Document, Passage, Reader
+from ragtrace.judges._local.questions import NeedText, synonyms
+from ragtrace.judges._local.relevance import coverage, gives_kind, known_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,24 +36,53 @@ class Fit:
 def answer_fit(need: NeedText, answer: ClaimText, corpus: Corpus | None) -> Fit:
     """Hold the whole ``answer`` against one ``need``."""
     vocabulary = frozenset(answer.tokens)
-    direct = coverage(need.weights, vocabulary)
+    own = Corpus(read_answer(answer.text))
+    direct = coverage(need, known_tokens(need, own))
     bridge = _bridge(need, vocabulary, corpus) if corpus is not None else direct
     return Fit(direct, bridge, gives_kind(need.kind, (answer.normal,)))
 
 
+def read_answer(text: str) -> Sequence[Document]:
+    """An answer as if it were a document."""
+    return (Reader(0).read(text, 1),)
+
+
 def _bridge(need: NeedText, vocabulary: frozenset[str], corpus: Corpus) -> float:
-    """How much of the answer's own content is in the passages nearest to the question, against the best anywhere."""
+    """How much of the answer's own content stands near the question's, against the best passage anywhere."""
     own = vocabulary - set(need.tokens)
     if not own or not corpus.passages:
         return 0.0
     held = [len(own & passage.vocabulary) / len(own) for passage in corpus.passages]
-    near = nearest(need, corpus)
     best = max(held)
-    return max((held[index] for index in near), default=0.0) / best if best else 0.0
+    if not best:
+        return 0.0
+    near = _near(need, corpus)
+    ranks = {corpus.passages[index].rank for index in near}
+    beside = (held[index] for index, passage in enumerate(corpus.passages) if passage.rank in ranks)
+    return max([_BESIDE * max(beside, default=0.0), *(held[index] for index in near)]) / best
 
 
-def nearest(need: NeedText, corpus: Corpus) -> Sequence[int]:
+_BESIDE = 0.6
+"""What it counts to be in the same document as the passage that is nearest to the question."""
+
+
+def _near(need: NeedText, corpus: Corpus) -> Sequence[int]:
     """Indexes of the passages that hold most of the need: all within a tenth of the best."""
-    scores = [coverage(need.weights, passage.vocabulary) for passage in corpus.passages]
+    known = known_tokens(need, corpus)
+    scores = [_share(need, known, passage) for passage in corpus.passages]
     best = max(scores, default=0.0)
     return [index for index, score in enumerate(scores) if best and score >= best - 0.1]
+
+
+def _share(need: NeedText, known: Mapping[str, float], passage: Passage) -> float:
+    held = sum(need.weights[t] * v for t, v in known.items() if holds(t, need, passage))
+    return held / sum(need.weights.values())
+
+
+def holds(token: str, need: NeedText, passage: Passage) -> bool:
+    """Whether ``passage`` has ``token`` of ``need``, or a word that means the same."""
+    return (
+        token in passage.vocabulary
+        or any(other in passage.vocabulary for other in synonyms().get(token, ()))
+        or any(other in passage.normal for other in need.alternatives.get(token, ()))
+    )

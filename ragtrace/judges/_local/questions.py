@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib.resources import files
 from typing import Any
@@ -21,6 +21,8 @@ class NeedText:
     text: str
     kind: str
     tokens: tuple[str, ...]
+    alternatives: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Token → words that mean the same as a word it is part of (Chinese)."""
 
     @cached_property
     def weights(self) -> Mapping[str, float]:
@@ -65,10 +67,15 @@ def synonyms() -> Mapping[str, frozenset[str]]:
 def kind_of(question: str) -> str:
     """What kind of answer a question wants, ``which`` where nothing says."""
     normal = normalise(question)
-    for kind, pattern in _kinds():
-        if pattern.search(normal):
-            return kind
-    return "which"
+    found = [(match.start(), place, kind) for place, kind, match in _matches(normal)]
+    return min(found)[2] if found else "which"
+
+
+def _matches(normal: str) -> Iterator[tuple[int, str, re.Match[str]]]:
+    for place, (kind, pattern) in enumerate(_kinds()):
+        match = pattern.search(normal)
+        if match is not None:
+            yield place, kind, match
 
 
 def _need(piece: str, inherited: tuple[str, ...]) -> NeedText:
@@ -77,7 +84,18 @@ def _need(piece: str, inherited: tuple[str, ...]) -> NeedText:
     tokens = tokens or content(words(normal)) or words(normal)
     if len(tokens) < _FEW:
         tokens = [*tokens, *inherited]
-    return NeedText(piece, kind_of(piece), tuple(dict.fromkeys(tokens)))
+    return NeedText(piece, kind_of(piece), tuple(dict.fromkeys(tokens)), _alternatives(normal))
+
+
+def _alternatives(normal: str) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for group in _table()["synonyms_zh"]:
+        for word in group:
+            if word in normal:
+                others = tuple(other for other in group if other != word)
+                for char in word:
+                    found[char] = (*found.get(char, ()), *others)
+    return found
 
 
 _FEW = 3

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from ragtrace.judges._local.alignment import common_subsequence, cosine
 from ragtrace.judges._local.corpus import Corpus, find_evidence
 from ragtrace.judges._local.questions import NeedText, synonyms
-from ragtrace.text.lexicon import english
 from ragtrace.text.numbers import quantities
 
 FEATURES = ("coverage", "cosine", "order")
@@ -16,48 +16,63 @@ FEATURES = ("coverage", "cosine", "order")
 
 def relevance_features(need: NeedText, corpus: Corpus) -> dict[str, float]:
     """What the relevance of the documents in ``corpus`` (mostly one) to ``need`` is estimated from, each 0..1."""
-    evidence = find_evidence(need.weights, corpus)
+    known = known_tokens(need, corpus)
+    evidence = find_evidence(dict.fromkeys(known, 1.0), corpus) if known else None
     if evidence is None:
-        return dict.fromkeys(FEATURES, 0.0)
+        return dict.fromkeys(FEATURES, coverage(need, known))
     pair = [token for passage in evidence.pair for token in passage.tokens]
     bag = Counter(token for passage in corpus.passages for token in passage.tokens)
     return {
-        "coverage": coverage(need.weights, corpus.postings),
+        "coverage": coverage(need, known),
         "cosine": cosine(dict.fromkeys(need.tokens, 1.0), bag),
         "order": common_subsequence(need.tokens, pair) / len(need.tokens),
     }
 
 
-def coverage(weights: Mapping[str, float], known: Mapping[str, object] | frozenset[str]) -> float:
-    """The share of ``weights`` whose tokens, or words that mean the same, are ``known``."""
-    total = sum(weights.values())
-    held = sum(weight for token, weight in weights.items() if is_known(token, known))
-    return held / total if total else 0.0
+def known_tokens(need: NeedText, corpus: Corpus) -> Mapping[str, float]:
+    """Which tokens of ``need`` the documents hold: 1 as they stand, less by a synonym or a word built alike."""
+    vocabulary, text = corpus.postings, corpus.text
+    found: dict[str, float] = {}
+    for token in need.tokens:
+        if token in vocabulary:
+            found[token] = 1.0
+        elif any(other in vocabulary for other in synonyms().get(token, ())):
+            found[token] = _SYNONYM
+        elif any(other in text for other in need.alternatives.get(token, ())):
+            found[token] = _SYNONYM
+        elif token[0].isalpha() and token.isascii() and len(token) >= _ROOT and corpus.has_root(token):
+            found[token] = _ALIKE
+    return found
 
 
-def is_known(token: str, known: Mapping[str, object] | frozenset[str]) -> bool:
-    """Whether ``token`` or a synonym of it is among ``known``."""
-    return token in known or any(other in known for other in synonyms().get(token, ()))
+_SYNONYM, _ALIKE = 0.9, 0.7
+_ROOT = 4
 
 
-_TYPED = {
-    "how_many": frozenset({"count", "percent", "duration", "age", "times", "ordinal"}),
+def coverage(need: NeedText, known: Mapping[str, float]) -> float:
+    """The share of the need's weight that is ``known``."""
+    total = sum(need.weights.values())
+    return sum(weight * known.get(token, 0.0) for token, weight in need.weights.items()) / total if total else 0.0
+
+
+_WANTED = {
+    "how_many": frozenset({"count", "percent", "duration", "age", "times", "frequency", "ordinal", "length", "mass",
+                           "volume", "area", "data", "speed", "temperature"}),
     "how_long": frozenset({"duration", "date", "clock"}),
     "when": frozenset({"date", "clock", "duration"}),
-}
+}  # fmt: skip
+_PERHAPS_A_TIME = re.compile(
+    r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(?:days?|weeks?|months?|years?|daily|every|when|before|after|until"
+    r"|since)\b|[周天月年日时晚]|之前|之后|以前|以后"
+)
 
 
 def gives_kind(kind: str, texts: Sequence[str]) -> bool | None:
     """Whether normalised ``texts`` hold what a question of ``kind`` asks for; ``None`` where no form tells."""
     if kind not in {"how_many", "how_much", "how_long", "when"}:
         return None
-    found = {q.dimension for text in texts for q in quantities(text)}
-    if kind == "when" and any(word in text for text in texts for word in _calendar_words()):
+    found = {quantity.dimension for text in texts for quantity in quantities(text)}
+    if found & _WANTED.get(kind, found):
         return True
-    wanted = _TYPED.get(kind)
-    return bool(found & wanted) if wanted and kind != "how_many" else bool(found)
-
-
-def _calendar_words() -> Sequence[str]:
-    return (*english().months, "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday",
-            "周", "星期", "每月", "月底", "年底", "daily", "every", "when", "before", "after", "之前", "之后", "时")  # fmt: skip
+    timely = kind in {"when", "how_long"} and any(_PERHAPS_A_TIME.search(text) for text in texts)
+    return None if timely else bool(found) and kind == "how_many"

@@ -1,0 +1,157 @@
+"""One interaction, read once: its claims, the relevance of its documents, the needs of its question."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+from ragtrace.judges._local.claims import read_claim
+from ragtrace.judges._local.corpus import Corpus
+from ragtrace.judges._local.estimate import constants, logistic
+from ragtrace.judges._local.fit import Fit, answer_fit
+from ragtrace.judges._local.passages import Document
+from ragtrace.judges._local.questions import NeedText, read_question, split_needs
+from ragtrace.judges._local.relevance import coverage, gives_kind, known_tokens, relevance_features
+from ragtrace.judges._local.support import support, verdict
+from ragtrace.model import Claim, Interaction, JudgedClaim, Language, Need, Support, Unit, Verdict
+from ragtrace.text.language import detect_language
+
+_ECHO = 2.0
+"""What it adds to a document's log odds of relevance that the answer is taken from it, or contradicts it, and no
+other document is nearer to the question: two weak signs that agree."""
+_ECHO_FROM = 0.12
+_ECLIPSE = 1.5
+"""What it takes from a document's log odds that another holds all that it holds of the question, and far more."""
+_ECLIPSED_BELOW = 0.6
+_TIE = 0.05
+
+
+class Case:
+    """An interaction with its documents. ``units`` are the units of the answer, ``()`` where nobody asks for them."""
+
+    def __init__(
+        self,
+        interaction: Interaction,
+        documents: Sequence[Document],
+        units: Sequence[Unit],
+        language: Language,
+    ) -> None:
+        self.interaction, self.language = interaction, language
+        self.corpus = Corpus(documents)
+        self.single = {document.rank: Corpus((document,)) for document in documents}
+        self.question = interaction.rewritten_question or interaction.question
+        self._units = units
+
+    # --- claims
+
+    @cached_property
+    def claims(self) -> tuple[JudgedClaim, ...]:
+        """Every claim of the answer with its verdicts."""
+        return tuple(self._claim(unit) for unit in self._units if unit.check_worthy)
+
+    def _claim(self, unit: Unit) -> JudgedClaim:
+        pairs: Mapping[int, Verdict | None] = {
+            rank: self.verdict(unit.text, self.single[rank]) for rank in unit.cites if rank in self.single
+        }
+        claim = Claim(unit.text, unit.index, unit.start, unit.end, unit.cites)
+        return JudgedClaim(claim, self.verdict(unit.text, self.corpus), pairs)
+
+    def verdict(self, text: str, corpus: Corpus) -> Verdict:
+        """What the documents of ``corpus`` say of the claim ``text``."""
+        claim = read_claim(text)
+        return verdict(claim, support(claim, corpus), self.language)
+
+    @cached_property
+    def _echoed(self) -> frozenset[int]:
+        """Ranks of the documents that the answer is taken from, or contradicts."""
+        decided = (c.verdict for c in self.claims if c.verdict and c.verdict.support is not Support.NOT_FOUND)
+        return frozenset(found.documents[0] for found in decided if found.documents)
+
+    # --- relevance
+
+    @cached_property
+    def needs_asked(self) -> tuple[NeedText, ...]:
+        """The needs of the question; empty without one."""
+        return split_needs(self.question) if self.question else ()
+
+    @cached_property
+    def _by_need(self) -> tuple[Mapping[int, float], ...]:
+        return tuple(self._relevance_to(need) for need in self.needs_asked)
+
+    def relevance(self, reference: str | None = None) -> dict[int, float | None]:
+        """Rank → probability that the document helps with the question (and holds ``reference``, where given)."""
+        if not self.question:
+            return {}
+        by_need = self._by_need
+        if reference:
+            by_need = (*by_need, self._relevance_to(read_question(reference)))
+        found: dict[int, float | None] = {d.rank: None for d in self.interaction.documents or ()}
+        found.update({rank: round(max(one[rank] for one in by_need), 4) for rank in self.single})
+        return found
+
+    def _relevance_to(self, need: NeedText) -> dict[int, float]:
+        estimate = constants().relevance[detect_language(need.text)]
+        raw = {
+            rank: estimate.probability(relevance_features(need, corpus)) for rank, corpus in self.single.items()
+        }
+        return self._eclipsed(need, self._echo(raw))
+
+    def _echo(self, raw: Mapping[int, float]) -> dict[int, float]:
+        best = max(raw.values(), default=0.0)
+        return {
+            rank: _shifted(p, _ECHO) if rank in self._echoed and p >= max(_ECHO_FROM, best - _TIE) else p
+            for rank, p in raw.items()
+        }
+
+    def _eclipsed(self, need: NeedText, found: dict[int, float]) -> dict[int, float]:
+        if len(found) < 2:
+            return found
+        held = {rank: known_tokens(need, corpus) for rank, corpus in self.single.items()}
+        shares = {rank: coverage(need, known) for rank, known in held.items()}
+        best = max(shares, key=lambda rank: (shares[rank], -rank))
+        return {
+            rank: _shifted(p, -_ECLIPSE)
+            if shares[rank] <= _ECLIPSED_BELOW * shares[best] and held[rank].keys() <= held[best].keys()
+            else p
+            for rank, p in found.items()
+        }
+
+    # --- needs and fit
+
+    def needs(self) -> tuple[Need, ...]:
+        """Every need of the question: do the documents cover it, does the answer meet it?"""
+        return tuple(
+            Need(need.text, self._covered(need, found), self._answered(need))
+            for need, found in zip(self.needs_asked, self._by_need, strict=True)
+        )
+
+    def _covered(self, need: NeedText, found: Mapping[int, float]) -> bool | None:
+        if self.interaction.documents is None:
+            return None
+        threshold = constants().thresholds["covered"]
+        return any(
+            p >= threshold and gives_kind(need.kind, (self.single[rank].text,)) is not False
+            for rank, p in found.items()
+        )
+
+    def _answered(self, need: NeedText) -> bool | None:
+        if not self.interaction.answer:
+            return None
+        return self._fit(need).probability >= constants().thresholds["answered"]
+
+    def _fit(self, need: NeedText) -> Fit:
+        corpus = self.corpus if self.interaction.documents else None
+        return answer_fit(need, read_claim(self.interaction.answer or ""), corpus)
+
+    def answer_fit(self) -> float | None:
+        """The probability that the answer addresses the question, the mean over its needs."""
+        if not self.needs_asked or not self.interaction.answer:
+            return None
+        return round(math.fsum(self._fit(need).probability for need in self.needs_asked) / len(self.needs_asked), 4)
+
+
+def _shifted(p: float, by: float) -> float:
+    """``p`` with ``by`` added to its log odds."""
+    p = min(max(p, 1e-6), 1 - 1e-6)
+    return logistic(math.log(p / (1 - p)) + by)
