@@ -1,22 +1,22 @@
-"""What is current where an integration is called."""
+"""Where the spans of an integration start."""
 
 from __future__ import annotations
 
-from opentelemetry.context import _SUPPRESS_INSTRUMENTATION_KEY, Context
+from collections.abc import Callable
 
-from ragtrace import _steps
-from ragtrace.config import settings
+from opentelemetry.context import Context
+from opentelemetry.trace import Span, TracerProvider, get_tracer
 
-_SUPPRESSED = (_SUPPRESS_INSTRUMENTATION_KEY, "suppress_instrumentation")
-"""The key of the API and the older plain one; instrumentations set either."""
+from ragtrace import _steps as steps
+from ragtrace import semconv as names
 
-
-def is_off(context: Context) -> bool:
-    """Whether nothing is to be recorded here: hooks are off, or tracing is suppressed (a judge's calls)."""
-    return not settings().enabled or any(context.get(key) for key in _SUPPRESSED)
+StartSpan = Callable[[str, Context, int | None], Span]
+"""Starts a span of a name in a context, at ns since the epoch (``None`` = now)."""
 
 
-def within_interaction(context: Context) -> bool:
-    """Whether an interaction of ours is being recorded in ``context``."""
-    step = context.get(_steps._STEP_KEY)
-    return isinstance(step, _steps.Step) and step.interaction.open
+def span_starter(tracer_provider: TracerProvider | None) -> StartSpan:
+    """Starts spans with ``tracer_provider``; where it is ``None``, wherever the hooks' spans go."""
+    if tracer_provider is None:
+        return steps.start_span
+    tracer = get_tracer(names.SCOPE, tracer_provider=tracer_provider)
+    return lambda name, context, start_ns: tracer.start_span(name, context, start_time=start_ns)

@@ -33,13 +33,14 @@ class Step:
     given: Documents | None
 
 
-def step(known: Sequence[Documents], given: object, taken: object) -> Step | None:
+def step(known: Sequence[Documents], given: object, taken: object, told: object = None) -> Step | None:
     """What a step did that took ``given`` and gave ``taken``; ``None`` where it only passed documents on.
 
-    ``known`` are the document lists of the retrievals inside the step.
+    ``known`` are the document lists of the retrievals inside the step; ``told`` is what a hook recorded last,
+    which may be this very step's.
     """
     before = [*known, *documents_in(given)]
-    seen = [_identity(documents) for documents in before]
+    seen = [_identity(documents) for documents in (*before, *documents_in(told))]
     fresh = [documents for documents in documents_in(taken, empty=True) if _identity(documents) not in seen]
     if not fresh:
         return None

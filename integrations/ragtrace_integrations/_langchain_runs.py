@@ -7,14 +7,14 @@ import time
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 
-from opentelemetry import context as otel
 from opentelemetry.context import Context
-from opentelemetry.trace import Span, Tracer, set_span_in_context
+from opentelemetry.trace import get_current_span
 
+from ragtrace import _steps as steps
 from ragtrace import semconv as names
-from ragtrace._steps import _mark as mark_error
-from ragtrace.spans import Content, write
-from ragtrace_integrations._ambient import is_off, within_interaction
+from ragtrace._steps import Step
+from ragtrace.spans import Content
+from ragtrace_integrations._ambient import StartSpan
 from ragtrace_integrations._covering import cover
 from ragtrace_integrations._langchain_content import question_of
 from ragtrace_integrations._langchain_documents import Documents, documents_in, step
@@ -23,6 +23,7 @@ from ragtrace_integrations._langchain_spans import (
     Role,
     Start,
     Tree,
+    completed,
     model_content,
     retriever_content,
     root_content,
@@ -38,12 +39,12 @@ _CUT = (GeneratorExit, asyncio.CancelledError, KeyboardInterrupt)
 
 @dataclass(slots=True, eq=False)
 class Run:
-    """An open run. Plumbing has no span; what runs below it has its parent in ``context`` all the same."""
+    """An open run. Plumbing has no step; what runs below it has its parent in ``context`` all the same."""
 
     start: Start
     tree: Tree
     context: Context
-    span: Span | None = None
+    step: Step | None = None
     parent: Run | None = None
     is_open: bool = True
     started_ns: int = field(default_factory=time.time_ns)
@@ -55,15 +56,20 @@ class Run:
 class Recorder:
     """Turns starts and ends of runs into spans. Safe for all threads and tasks.
 
-    ``always`` records also where another instrumentation records LangChain already.
+    ``start_span`` starts a span of a name in a context at a time. ``always`` records also where another
+    instrumentation records LangChain already.
     """
 
-    def __init__(self, tracer: Tracer, *, always: bool = False) -> None:
-        self._tracer, self._always = tracer, always
+    def __init__(self, start_span: StartSpan, *, always: bool = False) -> None:
+        self._start_span, self._always = start_span, always
         self._runs: OpenRuns[Run] = OpenRuns()
 
     def __len__(self) -> int:
         return len(self._runs)
+
+    def get(self, run_id: Hashable) -> Run | None:
+        """An open run."""
+        return self._runs.get(run_id)
 
     def start(self, run_id: Hashable, parent_id: Hashable | None, start: Start) -> None:
         """A run starts. Its parent is the run ``parent_id``; a root's is what is current where it starts."""
@@ -110,22 +116,26 @@ class Recorder:
             return self._make_root(start)
         run = Run(start, parent.tree, parent.context, parent=parent)
         if start.role not in (Role.PLUMBING, Role.FORMAT) and not run.tree.silent:
-            self._open_span(run)
+            self._open(run)
         return run
 
     def _make_root(self, start: Start) -> Run:
-        here = otel.get_current()
-        silent = is_off(here) or (not self._always and recording_peer("langchain") is not None)
+        here = steps.here()
+        silent = steps.is_off(here) or (not self._always and recording_peer("langchain") is not None)
         if start.role in (Role.PLUMBING, Role.NODE):
             start = replace(start, role=Role.ROOT)
-        run = Run(start, Tree(silent=silent, within=within_interaction(here)), here)
+        outer = steps.interaction_in(here)
+        run = Run(start, Tree(silent, get_current_span(here), within=outer is not None), here)
         if start.role is not Role.FORMAT and not silent:
-            self._open_span(run)
+            self._open(run)
         return run
 
-    def _open_span(self, run: Run) -> None:
-        run.span = self._tracer.start_span(run.start.name, run.context, start_time=run.started_ns)
-        run.context = set_span_in_context(run.span, run.context)
+    def _open(self, run: Run) -> None:
+        span = self._start_span(run.start.name, run.context, run.started_ns)
+        run.step = Step(span, None, steps.interaction_in(run.context), run.context)
+        run.context = run.step.context
+        if run.start.role is not Role.ROOT:
+            run.tree.parts += 1
 
     def _finish(self, run: Run, end: End) -> None:
         run.is_open = False
@@ -133,16 +143,16 @@ class Recorder:
             return
         given = run.start.given if end.given is None else end.given
         end = End(given, end.taken, "".join(run.tokens), end.error, end.cut)
+        if run.step is not None and run.start.role is Role.ROOT and run.step.parts > run.tree.parts:
+            run.tree.is_rag = True  # hooks or other integrations have recorded steps of their own inside
         content = self._content(run, end)
-        if run.span is None and content is not None:
-            self._open_span(run)
-        if run.span is not None:
-            if content is not None:
-                write(run.span, content)
-            if end.error is not None:
-                mark_error(run.span, end.error)
-            run.span.end()
+        if run.step is None and content is not None:
+            self._open(run)
+        if run.step is not None and content is not None:
+            run.step.content = completed(content, run.step.content)
         _pass_up(run, content, end.taken)
+        if run.step is not None:
+            run.step.end(end.error)
 
     def _content(self, run: Run, end: End) -> Content | None:
         role = run.start.role
@@ -152,7 +162,7 @@ class Recorder:
             return retriever_content(end, run.known)
         if role is not Role.ROOT or not run.tree.is_rag:
             finished = not end.cut and end.error is None
-            made = step(run.known, end.given, end.taken) if finished else None
+            made = step(run.known, end.given, end.taken, _told(run)) if finished else None
             if made is not None:
                 return step_content(made, question_of(end.given) or _question_above(run))
         if role is Role.ROOT:
@@ -160,6 +170,11 @@ class Recorder:
         if role is Role.TOOL:
             return tool_content(end)
         return Content(partial=end.cut) if role is Role.NODE else None
+
+
+def _told(run: Run) -> object:
+    interaction = steps.interaction_in(run.context)
+    return interaction.retrieved if interaction is not None else None
 
 
 def _question_above(run: Run) -> str | None:
@@ -179,6 +194,11 @@ def _pass_up(run: Run, content: Content | None, taken: object) -> None:
     if run.start.role is Role.MODEL and content is not None and content.answer is not None:
         tree.last_reply = None if content.partial else content.answer
         tree.cut_reply = content.answer if content.partial else None
+    if kind not in (names.KIND_RETRIEVAL, names.KIND_RERANK):
+        found = []
+    else:
+        found = list(documents_in(taken))
+        if run.step is not None:
+            run.step.interaction.retrieved = found[-1] if found else []
     if run.parent is not None:
-        found = list(documents_in(taken)) if kind in (names.KIND_RETRIEVAL, names.KIND_RERANK) else []
         run.parent.known += [*run.known, *found]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 from typing import Any
 
+from opentelemetry.trace import Span
 from pydantic import BaseModel
 
 from ragtrace import semconv as names
@@ -64,14 +65,25 @@ class End:
 class Tree:
     """What the runs below one root have shown so far.
 
-    ``silent``: nothing of it is recorded. ``within``: it runs inside an interaction that was begun elsewhere.
+    ``silent``: nothing of it is recorded. ``outside`` is the span that was current where it began, ``within``
+    says that an interaction was. ``parts`` counts the steps that runs below the root became.
     """
 
-    silent: bool = False
+    silent: bool
+    outside: Span
     within: bool = False
+    parts: int = 0
     is_rag: bool = False
     last_reply: str | None = None
     cut_reply: str | None = None
+
+
+def completed(content: Content, recorded: Content) -> Content:
+    """``content`` with what the app's own ``record_*`` calls said of the same step, which outranks it."""
+    said = {f.name: getattr(recorded, f.name) for f in fields(Content)}
+    if recorded.documents is None:
+        del said["documents"]
+    return replace(content, **{name: value for name, value in said.items() if value or name == "documents"})
 
 
 def retriever_content(end: End, known: list[Documents]) -> Content:
@@ -113,7 +125,7 @@ def model_content(start: Start, end: End) -> Content:
         kind=names.KIND_GENERATION,
         prompt=prompt_of(end.given),
         answer=text or None,
-        partial=broken and bool(text),
+        partial=end.cut,
         model=model_of(start.metadata, start.parameters) or reply.model,
         input_tokens=reply.input_tokens,
         output_tokens=reply.output_tokens,
@@ -132,7 +144,7 @@ def root_content(start: Start, end: End, tree: Tree) -> Content:
         question=question_of(end.given),
         history=history_of(end.given, end.taken),
         answer=answer,
-        partial=end.cut or (broken and answer is not None),
+        partial=end.cut,
         session=_metadata_text(start.metadata, "session_id", "thread_id", "conversation_id"),
         user=_metadata_text(start.metadata, "user_id"),
     )

@@ -28,6 +28,14 @@ class _OpenSpans(SpanProcessor):
         del self.open[span.context.span_id]
 
 
+_KINDS = {
+    "interaction": ("ragtrace.kind", "interaction"),
+    "retrieval": ("openinference.span.kind", "RETRIEVER"),
+    "rerank": ("openinference.span.kind", "RERANKER"),
+    "generation": ("openinference.span.kind", "LLM"),
+}
+
+
 @dataclass
 class Spans:
     """What an app recorded."""
@@ -40,8 +48,9 @@ class Spans:
         return list(self.exporter.get_finished_spans())
 
     def of_kind(self, kind: str) -> list[ReadableSpan]:
-        """Finished spans with this ``ragtrace.kind``, in the order of their start."""
-        found = [s for s in self.all() if (s.attributes or {}).get("ragtrace.kind") == kind]
+        """Finished spans of an interaction, retrieval, rerank or generation, in the order of their start."""
+        key, value = _KINDS[kind]
+        found = [s for s in self.all() if (s.attributes or {}).get(key) == value]
         return sorted(found, key=lambda s: (s.start_time or 0, s.context.span_id))
 
     def one(self, kind: str) -> ReadableSpan:

@@ -139,7 +139,11 @@ def _in_threads(chain, requests, config):
 async def _in_tasks(chain, requests, config):
     results = await asyncio.gather(*(_aask(chain, r, config) for r in requests), return_exceptions=True)
     expected = {"fail": ValueError, "cancel": asyncio.CancelledError}
-    wrong = [(r, e) for r, e in zip(requests, results) if type(e) is not expected.get(r.fate, type(None))]
+    wrong = [
+        (r, e)
+        for r, e in zip(requests, results, strict=True)
+        if type(e) is not expected.get(r.fate, type(None))
+    ]
     assert wrong == []
 
 
@@ -174,7 +178,7 @@ def test_concurrent_requests_never_mix(traces, spans, handler):
 
 def _check(request, root, trace, spans):
     question, whole = request.question, "".join(_words(request.question))
-    retrievals = [s for s in trace if s.attributes.get("ragtrace.kind") == "retrieval"]
+    retrievals = [s for s in trace if s.attributes.get("openinference.span.kind") == "RETRIEVER"]
     found = sorted(document for s in retrievals for document in spans.documents(s))
     assert found == [(f"{side}/{question}", f"{side} fact of {question}") for side in ("left", "right")]
     answer, partial = root.attributes.get("output.value"), root.attributes.get("ragtrace.partial", False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Annotated, TypedDict
 
 import pytest
@@ -39,7 +40,7 @@ def _sequence(state, checkpointer=None, **nodes):
     names = [START, *nodes, END]
     for name, node in nodes.items():
         builder.add_node(name, node)
-    for before, after in zip(names, names[1:]):
+    for before, after in pairwise(names):
         builder.add_edge(before, after)
     return builder.compile(checkpointer=checkpointer)
 
