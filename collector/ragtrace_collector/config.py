@@ -23,6 +23,7 @@ from pydantic import (
 from ragtrace.model import Language
 from ragtrace_collector.assembler import AssemblerOptions
 from ragtrace_collector.enricher import Carriers
+from ragtrace_collector.exporters.target import Destination
 
 _LAST_PORT = 65_535
 _EMBEDDED_SHARE, _REMOTE_SHARE = 1.0, 0.05
@@ -47,6 +48,12 @@ Address = Annotated[str | None, BeforeValidator(_address)]
 """``HOST:PORT``; ``None`` where it is switched off."""
 
 
+Target = Annotated[
+    Destination, BeforeValidator(lambda value: {"url": value} if isinstance(value, str) else value)
+]
+"""A destination: its URL, or a mapping with its options."""
+
+
 class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -63,24 +70,6 @@ class Otlp(_Section):
     tls_cert: Path | None = None
     tls_key: Path | None = None
     max_request_bytes: PositiveInt = 64 * 2**20
-
-
-class Export(_Section):
-    """One destination. ``url``: an OTLP/HTTP traces URL, or ``grpc://HOST:PORT`` (``grpcs://`` with TLS)."""
-
-    url: str
-    headers: dict[str, SecretStr] = {}
-    compression: Literal["none", "gzip"] = "none"
-    timeout: PositiveFloat = 10.0
-    ca: Path | None = None
-    max_request_bytes: PositiveInt = 4 * 2**20 - 2**16
-    max_attribute_chars: PositiveInt | None = None
-    """Longer texts are cut for this destination alone."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _from_url(cls, value: object) -> object:
-        return {"url": value} if isinstance(value, str) else value
 
 
 class Spool(_Section):
@@ -111,6 +100,12 @@ class Part(BaseModel):
     def options(self) -> dict[str, Any]:
         """Everything but ``use``."""
         return dict(self.model_extra or {})
+
+
+JudgePart = Annotated[
+    Part, BeforeValidator(lambda value: {"use": "embedded", **value} if isinstance(value, dict) else value)
+]
+"""A judge; the embedded one where options stand alone."""
 
 
 class Sampling(_Section):
@@ -149,12 +144,12 @@ class Config(_Section):
     """All settings."""
 
     otlp: Otlp = Otlp()
-    export: tuple[Export, ...] = ()
+    export: tuple[Target, ...] = ()
     out: Path | None = None
     """Append everything as OTLP/JSON, a request a line."""
     spool: Spool = Spool()
     sampling: Sampling = Sampling()
-    judge: Part = Part(use="embedded")
+    judge: JudgePart = Part(use="embedded")
     embedder: Part | None = None
     scoring: Scoring = Scoring()
     assembly: AssemblerOptions = AssemblerOptions()

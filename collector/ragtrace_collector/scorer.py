@@ -8,7 +8,7 @@ deadline goes its own way.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -23,7 +23,6 @@ from ragtrace.model import (
     Unscored,
 )
 from ragtrace_collector.stages import (
-    Consumer,
     Decision,
     HeldInteraction,
     JudgedInteraction,
@@ -35,6 +34,10 @@ from ragtrace_collector.worker_messages import Bench, Ready
 
 if TYPE_CHECKING:
     from ragtrace_collector.otlp import RawSpan
+
+
+Deliver = Callable[[JudgedInteraction], Awaitable[None]]
+"""Takes a judged interaction: the next stage's ``consume``."""
 
 
 class Judging(Protocol):
@@ -73,13 +76,14 @@ class Scorer:
         self,
         judging: Judging,
         ready: Ready,
-        next_: Consumer[JudgedInteraction],
-        late: Consumer[JudgedInteraction],
+        *,
+        deliver: Deliver,
+        deliver_late: Deliver,
         resample: Callable[[HeldInteraction, tuple[Evaluation, ...]], Decision],
         options: ScorerOptions = ScorerOptions(),
     ) -> None:
         self._judging, self._ready = judging, ready
-        self._next, self._late = next_, late
+        self._deliver, self._deliver_late = deliver, deliver_late
         self._resample, self._options = resample, options
         self._late_tasks: set[asyncio.Task[None]] = set()
         self.in_work = 0
@@ -101,7 +105,7 @@ class Scorer:
         finally:
             self.in_work -= 1
         judged = JudgedInteraction(held, decision, _with_sampling(judgement.evaluations, decision), screens)
-        await self._next.consume(judged)
+        await self._deliver(judged)
         if judgement.late is not None:
             self._follow(judgement.late, judged)
 
@@ -130,20 +134,19 @@ class Scorer:
             return _Judgement(without_scores(found, metrics, judge, Status.JUDGE_ERROR, failure.reason))
 
     def _follow(self, pending: Pending, judged: JudgedInteraction) -> None:
-        task = asyncio.create_task(self._deliver_late(pending, judged))
+        task = asyncio.create_task(self._await_late(pending, judged))
         self._late_tasks.add(task)
         task.add_done_callback(self._late_tasks.discard)
 
-    async def _deliver_late(self, pending: Pending, judged: JudgedInteraction) -> None:
+    async def _await_late(self, pending: Pending, judged: JudgedInteraction) -> None:
         try:
             evaluations = await pending.result
         except WorkerFailure:
             return
         scored = tuple(one for one in evaluations if is_scored(one))
         if scored:
-            await self._late.consume(
-                replace(judged, evaluations=_with_sampling(scored, judged.decision), screens=())
-            )
+            sampled = _with_sampling(scored, judged.decision)
+            await self._deliver_late(replace(judged, evaluations=sampled, screens=()))
 
 
 def without_scores(

@@ -21,6 +21,7 @@ from ragtrace_collector.config import Config
 
 ENVIRONMENT_PREFIX = "RAGTRACE_COLLECTOR_"
 _REFERENCE = re.compile(r"\$\{(\w+)\}")
+_MASK = "**********"
 _SECRETS = frozenset({"key", "token", "secret", "password"})
 
 
@@ -59,6 +60,8 @@ def as_yaml(config: Config) -> str:
     shown["scoring"] |= {"deadline": config.deadline, "redact": config.redacts}
     for part in ("judge", "embedder"):
         shown[part] = shown[part] and _masked(shown[part])
+    for destination in shown["export"]:
+        destination["headers"] = dict.fromkeys(destination["headers"], _MASK)
     shown["spool"]["dir"] = str(config.spool.folder() or "off")
     for section, keys in ((shown, ("admin",)), (shown["otlp"], ("grpc", "http"))):
         for key in keys:
@@ -136,6 +139,6 @@ def _in_words(kind: str, message: str) -> str:
 def _masked(options: Mapping[str, Any]) -> dict[str, Any]:
     """Options of a part, of whose names ours know nothing: those that sound secret are masked."""
     return {
-        key: "**********" if value is not None and key.lower().rpartition("_")[2] in _SECRETS else value
+        key: _MASK if value is not None and key.lower().rpartition("_")[2] in _SECRETS else value
         for key, value in options.items()
     }

@@ -38,6 +38,8 @@ class Figure(StrEnum):
     JUDGE_CALLS = "judge_calls"
     JUDGE_TOKENS = "judge_tokens"
     SHED = "shed_interactions"
+    WORKER_RESTARTS = "worker_restarts"
+    RULE_FAILURES = "rule_failures"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,8 @@ TABLE = (
     _Row(Figure.JUDGE_CALLS, "Requests to a judge's endpoint.", ("judge",)),
     _Row(Figure.JUDGE_TOKENS, "Tokens, as the endpoint counts them.", ("judge", "direction")),
     _Row(Figure.SHED, "Interactions that were not scored to spare memory or time.", ("reason",)),
+    _Row(Figure.WORKER_RESTARTS, "Scoring workers that were replaced."),
+    _Row(Figure.RULE_FAILURES, "Times that a sampling rule failed, and counted as not matched.", ("rule",)),
 )
 
 

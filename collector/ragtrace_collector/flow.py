@@ -1,0 +1,270 @@
+"""The way of a request through the collector: receive, hold, sample, score, enrich, hand out.
+
+A request of plain spans is acknowledged when the destinations have acknowledged it, within a few seconds;
+everything else is in the spool before it is acknowledged. What is in memory is bounded: beyond, requests wait
+on disk, and without a spool senders are told to come again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from ragtrace import semconv
+from ragtrace.extract.classify import is_rag_key, is_rag_scope
+from ragtrace_collector import otlp
+from ragtrace_collector.assembler import Assembled, Assembler
+from ragtrace_collector.enricher import Carriers, Enriched, enrich, late_carriers
+from ragtrace_collector.exporters import Exporters
+from ragtrace_collector.grouping import SeenSpan
+from ragtrace_collector.lineage import Role
+from ragtrace_collector.otlp import Glance
+from ragtrace_collector.outgoing import Outgoing, Store
+from ragtrace_collector.roles import KIND_KEYS, is_rag, role_of
+from ragtrace_collector.sampler import Sampler
+from ragtrace_collector.stages import (
+    Consumer,
+    HeldInteraction,
+    JudgedInteraction,
+    Refused,
+    Sampled,
+    Signal,
+    SpanBatch,
+    Verb,
+)
+from ragtrace_collector.stories import Stories, tell_forwarded, tell_judged
+from ragtrace_collector.telemetry import Figure, Telemetry
+
+_TRACE_ID_BYTES = 16
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class FlowOptions:
+    """Times in seconds."""
+
+    max_bytes: int = 512 * 2**20
+    """Bytes of spans in memory."""
+    plain_ack: float = 3.0
+    """How long a sender of plain spans waits for the destinations before the spool takes over."""
+    retry_after: float = 1.0
+    """What a refused sender is told."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The stages that the flow connects. ``show`` is told of each judged interaction."""
+
+    assembler: Assembler
+    sampler: Sampler
+    exporters: Exporters
+    telemetry: Telemetry
+    stories: Stories
+    store: Store | None = None
+    carriers: Carriers = field(default_factory=Carriers)
+    show: Callable[[JudgedInteraction], None] = lambda item: None
+
+
+class Flow:
+    """The consumer behind the receivers. ``scorer`` is set once it stands: it hands its results back here."""
+
+    def __init__(
+        self,
+        parts: Parts,
+        options: FlowOptions = FlowOptions(),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._parts, self._options, self._clock = parts, options, clock
+        self._out = Outgoing(parts.exporters, parts.store)
+        self._out.on_settled = self._look_at_parked
+        self._parked: deque[tuple[int, int]] = deque()
+        self._parked_spans = 0
+        self._wake, self._room = asyncio.Event(), asyncio.Event()
+        self.scorer: Consumer[Sampled] | None = None
+        parts.telemetry.watch(Figure.HELD, lambda: float(self._out.spans))
+        parts.telemetry.watch(Figure.HELD_BYTES, lambda: float(self._out.bytes))
+        parts.telemetry.watch(Figure.SPOOLED, lambda: float(self._parked_spans))
+
+    # --- in -----------------------------------------------------------------------------------------------
+
+    async def consume(self, item: SpanBatch) -> None:
+        """Take one request; returns when it is safe.
+
+        Raises:
+            MalformedOtlp: it is none.
+            Refused: memory is full and there is no spool, or that is full too.
+        """
+        if item.signal is Signal.LOGS:
+            await self._take_logs(item)
+            return
+        survey = otlp.survey(item.body, is_rag_key)
+        self._parts.telemetry.count(Figure.RECEIVED, survey.spans)
+        try:
+            # A plain span may link two held ones, so it is looked at while there are any.
+            is_plain = not (survey.rag or self._parts.assembler.held_spans)
+            if is_plain and not any(map(is_rag_scope, survey.scopes)):
+                await self._take_plain(item, survey.spans)
+            else:
+                await self._take_mixed(item, survey.spans)
+        except Refused as refused:
+            self._parts.telemetry.count(Figure.REFUSED, survey.spans, reason=refused.reason)
+            raise
+
+    def park(self, number: int, spans: int) -> None:
+        """Leave a request of ``spans`` spans on disk until there is room in memory."""
+        self._parked.append((number, spans))
+        self._parked_spans += spans
+        self._look_at_parked()
+
+    async def _take_plain(self, item: SpanBatch, spans: int) -> None:
+        exporters, store = self._parts.exporters, self._parts.store
+        if store is not None and not (exporters.healthy and exporters.fits(len(item.body))):
+            self.park(await store.put(item), spans)
+        else:
+            await self._out.send_plain(item, spans, self._options.plain_ack)
+
+    async def _take_mixed(self, item: SpanBatch, spans: int) -> None:
+        store = self._parts.store
+        if store is None:
+            if not self._has_room(len(item.body)):
+                raise Refused("memory", self._options.retry_after)
+            self._sort(otlp.glance(item.body), None)
+            return
+        glances = otlp.glance(item.body)  # a request that cannot be read must not get into the store
+        number = await store.put(item)
+        if self._parked or not self._has_room(len(item.body)):
+            self.park(number, spans)
+        else:
+            self._sort(glances, number)
+
+    async def _take_logs(self, item: SpanBatch) -> None:
+        self._parts.telemetry.count(Figure.LOGS)
+        records = otlp.read_logs(item.body)
+        number = None if self._parts.store is None else await self._parts.store.put(item)
+        self._parts.assembler.add_logs(
+            record for record in records if record.event_name or is_rag_scope(record.scope)
+        )
+        self._out.spawn(self._out.send_logs(item, number))
+
+    def _has_room(self, size: int) -> bool:
+        return self._out.bytes == 0 or self._out.bytes + size <= self._options.max_bytes
+
+    def _sort(self, glances: Sequence[Glance], number: int | None) -> None:
+        """Hold what is RAG, send on the rest."""
+        self._out.take((one.raw for one in glances), number)
+        refused = [one.raw for one in glances if one.scope == semconv.JUDGE_SCOPE]
+        if refused:
+            self._parts.telemetry.count(Figure.DROPPED, len(refused), reason="judge_scope")
+            self._out.settle(refused)
+        seen = [self._see(one) for one in glances if one.scope != semconv.JUDGE_SCOPE]
+        self._pass(self._parts.assembler.add(seen, self._clock()))
+        self._wake.set()
+
+    def _see(self, one: Glance) -> SeenSpan:
+        raw, trace_id, role = one.raw, one.raw.trace_id.hex(), Role.PLAIN
+        if len(raw.trace_id) == _TRACE_ID_BYTES and is_rag(one.scope, one.keys):
+            early = self._parts.sampler.early(trace_id)
+            self._parts.stories.seen(trace_id, early=early)
+            if early is None:
+                role = role_of(otlp.read_attributes(raw, KIND_KEYS), one.scope)
+        return SeenSpan(
+            raw, trace_id, raw.span_id.hex(), raw.parent_id.hex() or None, role, raw.size, one.remote_parent
+        )
+
+    # --- on -----------------------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Release what is due and take back what is parked, until cancelled."""
+        await asyncio.gather(self._run_clock(), self._run_parked())
+
+    async def _run_clock(self) -> None:
+        while True:
+            self._wake.clear()
+            due = self._parts.assembler.next_deadline()
+            try:
+                async with asyncio.timeout(None if due is None else max(due - self._clock(), 0.0)):
+                    await self._wake.wait()
+            except TimeoutError:
+                self._pass(self._parts.assembler.tick(self._clock()))
+
+    async def _run_parked(self) -> None:
+        assert self._parts.store is not None or not self._parked
+        while True:
+            await self._room.wait()
+            self._room.clear()
+            while self._parked and self._out.bytes < self._options.max_bytes // 2:
+                number, spans = self._parked.popleft()
+                item = await self._parts.store.get(number)  # type: ignore[union-attr]
+                self._parked_spans -= spans
+                if item is not None and item.signal is Signal.LOGS:
+                    self._out.spawn(self._out.send_logs(item, number))
+                elif item is not None:
+                    self._sort(otlp.glance(item.body), number)
+
+    def _look_at_parked(self) -> None:
+        if self._parked:
+            self._room.set()
+
+    def _pass(self, assembled: Assembled) -> None:
+        if assembled.forward:
+            self._out.spawn(self._out.send(assembled.forward))
+        for held in assembled.released:
+            self._out.spawn(self._sample(held))
+
+    async def _sample(self, held: HeldInteraction) -> None:
+        decision = self._parts.sampler.decide(held)
+        if decision.verb is Verb.FORWARD or self.scorer is None:
+            self._parts.telemetry.count(Figure.INTERACTIONS, verb=decision.verb, rule=decision.rule)
+            self._parts.stories.told(held.trace_id, [tell_forwarded(held, decision)])
+            await self._out.send(held.spans)
+        else:
+            await self.scorer.consume(Sampled(held, decision))
+
+    async def judged(self, item: JudgedInteraction) -> None:
+        """Take an interaction back from the scorer: write on it, send it out."""
+        self._count(item)
+        self._parts.stories.told(item.held.trace_id, tell_judged(item))
+        self._parts.show(item)
+        self._send_logs(enriched := self._enriched(item))
+        await self._out.send(enriched.spans)
+
+    async def judged_late(self, item: JudgedInteraction) -> None:
+        """Take scores whose spans have left: they leave as spans and log records of their own."""
+        late = late_carriers(item, time.time_ns())
+        self._parts.telemetry.count(Figure.MADE, len(late.spans))
+        self._send_logs(late)
+        self._out.take(late.spans, None)
+        await self._out.send(late.spans)
+
+    def _enriched(self, item: JudgedInteraction) -> Enriched:
+        try:
+            return enrich(item, self._parts.carriers)
+        except Exception as error:  # noqa: BLE001  # whatever is wrong with a score, the spans must go on
+            _log.error("cannot write scores: %s", type(error).__name__)
+            return Enriched(item.held.spans)
+
+    def _send_logs(self, enriched: Enriched) -> None:
+        for body in enriched.logs:
+            self._out.spawn(self._out.send_logs(SpanBatch(body, signal=Signal.LOGS)))
+
+    def _count(self, item: JudgedInteraction) -> None:
+        count, decision = self._parts.telemetry.count, item.decision
+        count(Figure.INTERACTIONS, verb=decision.verb, rule=decision.rule)
+        for evaluation in (*item.evaluations, *item.screens):
+            judge = evaluation.judge
+            count(Figure.JUDGE_CALLS, judge.calls, judge=judge.kind)
+            count(Figure.JUDGE_TOKENS, judge.input_tokens, judge=judge.kind, direction="input")
+            count(Figure.JUDGE_TOKENS, judge.output_tokens, judge=judge.kind, direction="output")
+        for evaluation in item.evaluations:
+            for outcome in evaluation.outcomes.values():
+                count(Figure.OUTCOMES, metric=outcome.metric, status=outcome.status)
+
+    async def drain(self, within: float) -> None:
+        """Release what is held and wait up to ``within`` seconds until it is out; the rest stays on disk."""
+        self._pass(self._parts.assembler.drain(self._clock()))
+        await self._out.idle(within)
+        await self._out.close()

@@ -1,0 +1,246 @@
+"""The collector as a whole: builds the stages, connects them, starts and stops them."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ragtrace.errors import ConfigError
+from ragtrace.model import JudgeInfo, SpanRecord
+from ragtrace_collector import otlp
+from ragtrace_collector.admin import Admin
+from ragtrace_collector.assembler import Assembler
+from ragtrace_collector.config import Config, Part, host_and_port
+from ragtrace_collector.exporters import Exporters, make_file_outlet, make_outlet
+from ragtrace_collector.extensions import build
+from ragtrace_collector.flow import Flow, FlowOptions, Parts
+from ragtrace_collector.policies import BUILTIN, Policy
+from ragtrace_collector.receivers import Endpoint, GrpcReceiver, HttpReceiver, Limits
+from ragtrace_collector.sampler import Sampler
+from ragtrace_collector.scorer import Scorer, ScorerOptions
+from ragtrace_collector.stages import HeldInteraction, JudgedInteraction
+from ragtrace_collector.stories import Stories
+from ragtrace_collector.telemetry import Figure, Telemetry
+from ragtrace_collector.worker_handle import Worker
+from ragtrace_collector.worker_messages import Bench, JudgeSetup, Setup
+
+_RECEIVERS_STOP_WITHIN = 2.0
+_LAST_SECONDS = 3.0
+"""Kept of the time to stop for the worker and the destinations."""
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """What came up: the ports that listen (``None`` = off) and the judge."""
+
+    http: int | None
+    grpc: int | None
+    admin: int | None
+    judge: JudgeInfo
+
+
+class Collector:
+    """One collector. ``show`` is told of each judged interaction.
+
+    Raises:
+        ConfigError: a rule cannot be built.
+    """
+
+    def __init__(self, config: Config, show: Callable[[JudgedInteraction], None] = lambda item: None) -> None:
+        self._config = config
+        self.telemetry = Telemetry()
+        self._stories = Stories()
+        self._exporters = _exporters(config, self.telemetry)
+        self._worker = Worker(
+            worker_setup(config), on_restart=lambda: self.telemetry.count(Figure.WORKER_RESTARTS)
+        )
+        self._sampler = Sampler(
+            config.share,
+            rules=build_rules(config.sampling.rules),
+            screen=config.screens,
+            read=_read,
+            on_failure=lambda rule: self.telemetry.count(Figure.RULE_FAILURES, rule=rule),
+        )
+        self._flow = Flow(
+            Parts(
+                Assembler(config.assembly),
+                self._sampler,
+                self._exporters,
+                self.telemetry,
+                self._stories,
+                carriers=config.carriers,
+                show=show,
+            ),
+            FlowOptions(max_bytes=config.max_bytes),
+        )
+        self._receivers: list[GrpcReceiver | HttpReceiver] = []
+        self._admin: Admin | None = None
+        self._scorer: Scorer | None = None
+        self._running: asyncio.Task[None] | None = None
+
+    async def start(self) -> Running:
+        """Bring everything up; senders are served when this returns.
+
+        Raises:
+            ConfigError: an address, a destination or the judge cannot be used.
+        """
+        try:
+            return await self._start()
+        except BaseException:
+            await self.stop(0.0)
+            raise
+
+    async def stop(self, within: float = 15.0) -> None:
+        """Take nothing more, bring out what is here within so many seconds. May be called twice."""
+        until = time.monotonic() + within
+        for receiver in self._receivers:
+            await receiver.stop(min(_RECEIVERS_STOP_WITHIN, within))
+        if self._admin is not None:
+            await self._admin.stop()
+        await self._flow.drain(max(until - time.monotonic() - _LAST_SECONDS, 0.0))
+        if self._running is not None:
+            self._running.cancel()
+            await asyncio.gather(self._running, return_exceptions=True)
+        if self._scorer is not None:
+            await self._scorer.close()
+        await self._worker.close()
+        await self._exporters.stop(max(until - time.monotonic(), 0.0))
+
+    async def _start(self) -> Running:
+        config = self._config
+        http, grpc, admin = self._make_doors()
+        await self._exporters.start()
+        ready = await self._worker.start()
+        scoring = config.scoring
+        self._scorer = Scorer(
+            self._worker,
+            ready,
+            deliver=self._flow.judged,
+            deliver_late=self._flow.judged_late,
+            resample=self._sampler.decide,
+            options=ScorerOptions(config.deadline, late=scoring.late, max_pending=scoring.max_pending),
+        )
+        self._flow.scorer = self._scorer
+        self._running = asyncio.create_task(self._flow.run())
+        for receiver in self._receivers:
+            await receiver.start()
+        if admin is not None:
+            await admin.start()
+        return Running(
+            http=http.port if http else None,
+            grpc=grpc.port if grpc else None,
+            admin=admin.port if admin else None,
+            judge=ready.judges[Bench.JUDGE],
+        )
+
+    def _make_doors(self) -> tuple[HttpReceiver | None, GrpcReceiver | None, Admin | None]:
+        """The receivers and the admin endpoint, each with an address that was tried."""
+        config = self._config
+        limits = Limits(body=config.otlp.max_request_bytes)
+        http = grpc = None
+        if config.otlp.http is not None:
+            http = HttpReceiver(
+                self._flow, self._endpoint(config.otlp.http, "otlp.http"), self.telemetry, limits
+            )
+            self._receivers.append(http)
+        if config.otlp.grpc is not None:
+            grpc = GrpcReceiver(
+                self._flow, self._endpoint(config.otlp.grpc, "otlp.grpc"), self.telemetry, limits
+            )
+            self._receivers.append(grpc)
+        if config.admin is not None:
+            endpoint = self._endpoint(config.admin, "admin")
+            self._admin = Admin(endpoint, self.telemetry, self._stories, self._health)
+        return http, grpc, self._admin
+
+    def _endpoint(self, address: str, name: str) -> Endpoint:
+        """The endpoint of ``address``, tried before anything slow is loaded.
+
+        Raises:
+            ConfigError: it cannot be listened on.
+        """
+        host, port = host_and_port(address)
+        otlp_ = self._config.otlp
+        is_intake = name != "admin"
+        endpoint = Endpoint(
+            host,
+            port,
+            name,
+            token=otlp_.token.get_secret_value() if is_intake and otlp_.token else None,
+            cert=otlp_.tls_cert if is_intake else None,
+            key=otlp_.tls_key if is_intake else None,
+            insecure=otlp_.insecure_bind,
+        )
+        endpoint.bind().close()
+        return endpoint
+
+    def _health(self) -> Mapping[str, Any]:
+        return {
+            "healthy": self._worker.pid is not None,
+            "destinations_healthy": self._exporters.healthy,
+            "held_spans": self.telemetry.value(Figure.HELD),
+            "spooled_spans": self.telemetry.value(Figure.SPOOLED),
+            "judging": self._worker.pending,
+        }
+
+
+def _exporters(config: Config, telemetry: Telemetry) -> Exporters:
+    outlets = [make_outlet(destination, telemetry) for destination in config.export]
+    if config.out is not None:
+        outlets.append(make_file_outlet(config.out, telemetry))
+    return Exporters(outlets, telemetry)
+
+
+def build_rules(parts: Sequence[Part]) -> dict[str, Policy]:
+    """Rules by name: their ``name``, or what they ``use``.
+
+    Raises:
+        ConfigError: a rule cannot be built, or two have one name.
+    """
+    rules: dict[str, Policy] = {}
+    for index, part in enumerate(parts):
+        path, options = f"sampling.rules.{index}", part.options
+        name = str(options.pop("name", part.use))
+        if name in rules:
+            raise ConfigError(f"two rules are called {name!r}; give one a name", f"{path}.name")
+        rules[name] = build(part.use, options, builtin=BUILTIN, path=path)
+    return rules
+
+
+def worker_setup(config: Config) -> Setup:
+    """What the scoring worker shall be.
+
+    Raises:
+        ConfigError: the key file of the judge cannot be read.
+    """
+    options = config.judge.options
+    if (file := options.pop("api_key_file", None)) is not None:
+        options["api_key"] = _secret(Path(file))
+    embedder = config.embedder or Part(use="embedded")
+    judge = JudgeSetup(
+        config.judge.use,
+        options,
+        embedder=None if embedder.use == "off" else embedder.use,
+        embedder_options=embedder.options,
+        redact=config.redacts,
+    )
+    judges = {Bench.JUDGE: judge}
+    if config.screens:
+        judges[Bench.SCREEN] = JudgeSetup("embedded")
+    scoring = config.scoring
+    return Setup(judges, scoring.metrics, scoring.language, scoring.concurrency)
+
+
+def _secret(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8").strip()
+    except OSError as error:
+        raise ConfigError(f"cannot read {file}: {error.strerror}", "judge.api_key_file") from error
+
+
+def _read(held: HeldInteraction) -> tuple[SpanRecord, ...]:
+    return tuple(otlp.read_span(raw) for raw in (*held.left, *held.spans))
