@@ -15,7 +15,7 @@ from ragtrace.model import Evaluation, SpanRecord
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An interaction to decide on: its spans, its entry's id, and what the screening judge said, if one ran."""
+    """An interaction to decide on: its spans, its entry's id, what the screening judge said if one ran."""
 
     spans: tuple[SpanRecord, ...]
     entry_span_id: str
