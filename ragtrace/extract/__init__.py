@@ -13,14 +13,24 @@ from collections.abc import Mapping, Sequence
 
 from ragtrace.extract.build import build, cut_length
 from ragtrace.extract.classify import is_entry_candidate, is_rag_key, is_rag_scope, is_rag_span
+from ragtrace.extract.dialects.haystack import Haystack
+from ragtrace.extract.dialects.langfuse import Langfuse
+from ragtrace.extract.dialects.langsmith import LangSmith
+from ragtrace.extract.dialects.llama_index import LlamaIndexEvents
 from ragtrace.extract.dialects.mapped import AttributeMapping
+from ragtrace.extract.dialects.mlflow import MLflow
 from ragtrace.extract.dialects.native import Native
 from ragtrace.extract.dialects.openinference import OpenInference
+from ragtrace.extract.dialects.openlit import OpenLIT
 from ragtrace.extract.dialects.otel_genai import OTelGenAI
+from ragtrace.extract.dialects.plain_names import Logfire, PlainNames
+from ragtrace.extract.dialects.traceloop import Traceloop
+from ragtrace.extract.dialects.trulens import TruLens
+from ragtrace.extract.dialects.vector_store import VectorStore
 from ragtrace.extract.explain import explain
 from ragtrace.extract.scopes import find_scopes
 from ragtrace.extract.step import Dialect, Step
-from ragtrace.extract.stitch import Trace, stitched
+from ragtrace.extract.stitch import Trace, by_session, with_lone_calls
 from ragtrace.extract.tree import Tree, once
 from ragtrace.model import Interaction, LogRecord, SpanRecord
 
@@ -38,7 +48,18 @@ __all__ = [
 DIALECTS: tuple[Dialect, ...] = (
     Native(),
     OpenInference(),
+    Langfuse(),
+    MLflow(),
+    LangSmith(),
+    TruLens(),
+    VectorStore(),
+    Traceloop(),
+    Logfire(),
+    OpenLIT(),
+    Haystack(),
+    LlamaIndexEvents(),
     OTelGenAI(),
+    PlainNames(),
 )
 """In order of trust: a span that several could read is read by the first."""
 
@@ -65,7 +86,8 @@ def interactions(
     for span in spans:
         by_trace[span.trace_id].append(span)
     traces = [_translate(once(trace), by_span, dialects) for trace in by_trace.values()]
-    return [found for trace in (stitched(traces) if stitch else traces) for found in _of_trace(trace)]
+    whole = with_lone_calls(by_session(traces) if stitch else traces)
+    return [found for trace in whole for found in _of_trace(trace)]
 
 
 def _translate(

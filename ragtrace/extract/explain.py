@@ -7,7 +7,7 @@ from ragtrace.model import Interaction
 _FIELDS = ("question", "rewritten_question", "documents", "answer")
 _REMEDIES = {
     "question": "put it in the input of the outermost span, or call ragtrace.record_question(question)",
-    "answer": "return it from the outermost span, record the model's output, or call ragtrace.record_answer()",
+    "answer": "return it from the outermost span, record the model's output, or call record_answer()",
     "documents": "no retrieval span; a custom retriever that bypasses callbacks needs "
     "ragtrace.record_documents(documents) in it, or @ragtrace.retriever",
     "documents: the retrieval's documents were not recorded": "the retrieval span has no documents; a custom "

@@ -50,7 +50,7 @@ def _completed(
     if other is None:
         return document
     named = document.id_source in ("content_hash", "none") and other.id_source in ("given", "metadata")
-    score = document.score
+    score = document.score if document.score != other.distance else None  # a distance under another name
     is_new = reranked and score is not None and score != other.score and document.rerank_score is None
     return replace(
         document,

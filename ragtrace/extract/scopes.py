@@ -43,7 +43,7 @@ def find_scopes(tree: Tree) -> list[Scope]:
             scopes.extend(_within(tree, top, steps))
         else:
             loose.extend(steps)
-    scopes.extend(_of_loose(loose))
+    scopes.extend(_of_loose(tree, loose))
     return scopes
 
 
@@ -53,9 +53,11 @@ def _without_evaluations(tree: Tree, top: Step) -> list[Step]:
 
 
 def _is_whole(top: Step, steps: Sequence[Step]) -> bool:
-    """Whether a topmost step holds more than a piece: a retrieval and an answer, or a question of its own."""
+    """Whether a topmost step holds more than a piece: a retrieval, and a model call or its own answer."""
     if top.role in (Role.INTERACTION, Role.AGENT) or any(step.role is Role.INTERACTION for step in steps):
         return True
+    if not any(map(may_hold, steps)):
+        return False
     generates = any(step.role is Role.GENERATION for step in steps)
     return generates or (own_question(top) is not None and own_answer(top) is not None)
 
@@ -105,14 +107,16 @@ def _is_complete(tree: Tree, step: Step) -> bool:
     )
 
 
-def _of_loose(loose: list[Step]) -> list[Scope]:
+def _of_loose(tree: Tree, loose: list[Step]) -> list[Scope]:
     loose = sorted(loose, key=lambda step: (step.span.start_ns, -step.span.end_ns))
-    return [Scope(_head(turn), turn) for turn in _turns(loose)]
+    return [Scope(_head(tree, turn), turn) for turn in _turns(loose)]
 
 
-def _head(steps: Sequence[Step]) -> Step | None:
-    """The one step among loose pieces that states the question, where one does."""
-    return next((s for s in steps if s.role in COMPOSITES and own_question(s) is not None), None)
+def _head(tree: Tree, steps: Sequence[Step]) -> Step | None:
+    """The one step among loose pieces that states the question, where one does; best one that retrieves."""
+    asking = [s for s in steps if s.role in COMPOSITES and own_question(s) is not None]
+    retrieving = [s for s in asking if any(map(may_hold, tree.subtree(s)))]
+    return next(iter(retrieving or asking), None)
 
 
 def _turns(steps: Sequence[Step]) -> list[tuple[Step, ...]]:
