@@ -33,6 +33,12 @@ class AssemblerOptions(Completion):
     logs_per_trace: int = 200
     """Log records of one trace that are kept for reading."""
 
+    def __post_init__(self) -> None:
+        if min(self.quiet, self.idle, self.age) < 0:
+            raise ValueError("times must not be negative")
+        if min(self.max_bytes, self.remembered, self.links_per_trace) < 1 or self.logs_per_trace < 0:
+            raise ValueError("bounds must be at least 1")
+
 
 @dataclass(frozen=True, slots=True)
 class Assembled:

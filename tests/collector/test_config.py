@@ -1,0 +1,148 @@
+"""Where settings come from, which wins, and how a wrong one is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from ragtrace.errors import ConfigError
+from ragtrace_collector.config import default_spool_dir
+from ragtrace_collector.settings import as_yaml, load
+
+
+def write(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "collector.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_arguments_win_over_environment_over_file_over_defaults(tmp_path: Path) -> None:
+    """Each layer wins over those below it, key by key."""
+    file = write(tmp_path, "otlp: {grpc: 127.0.0.1:1, http: 127.0.0.1:1}\nadmin: 127.0.0.1:1\n")
+    environment = {"RAGTRACE_COLLECTOR_OTLP__HTTP": "127.0.0.1:2", "RAGTRACE_COLLECTOR_ADMIN": "127.0.0.1:2"}
+    config = load(file, {"admin": "127.0.0.1:3"}, environment)
+    assert (config.otlp.grpc, config.otlp.http, config.admin) == ("127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3")
+    assert config.otlp.max_request_bytes == 64 * 2**20
+
+
+@pytest.mark.parametrize("text", ["", "# nothing\n"])
+def test_an_empty_file_leaves_the_defaults(tmp_path: Path, text: str) -> None:
+    """A file without settings is no error."""
+    assert load(write(tmp_path, text), {}, {}) == load(None, {}, {})
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("nonsense: 1", "nonsense"),
+        ("otlp: {grcp: off}", "otlp.grcp"),
+        ("assembly: {quite: 1}", "assembly.quite"),
+        ("carriers: {openinferense: true}", "carriers.openinferense"),
+        ("export: [{url: 'http://a', headerz: {}}]", "export.0.headerz"),
+        ("export: [{headers: {a: b}}]", "export.0.url"),
+        ("export: ['ftp://a']", "export"),
+        ("sampling: {share: 1.5}", "sampling.share"),
+        ("sampling: {screen: openai}", "sampling.screen"),
+        ("scoring: {deadline: 0}", "scoring.deadline"),
+        ("scoring: {language: fr}", "scoring.language"),
+        ("otlp: {http: 4318}", "otlp.http"),
+        ("otlp: {http: 'localhost'}", "otlp.http"),
+        ("otlp: {http: 'localhost:99999'}", "otlp.http"),
+        ("assembly: {quiet: soon}", "assembly.quiet"),
+        ("assembly: {remembered: 0}", "assembly"),
+        ("otlp: {token: '${NOT_THERE}'}", "otlp.token"),
+    ],
+)
+def test_a_wrong_setting_is_named_by_its_path(tmp_path: Path, text: str, path: str) -> None:
+    """Unknown keys, wrong values and missing variables are errors that say where."""
+    with pytest.raises(ConfigError) as caught:
+        load(write(tmp_path, text), {}, {})
+    assert caught.value.path.startswith(path)
+
+
+@pytest.mark.parametrize("text", ["[1, 2]", "a: [", "just words"])
+def test_a_file_that_holds_no_settings_is_named(tmp_path: Path, text: str) -> None:
+    """What is no YAML mapping is an error with the file's name."""
+    with pytest.raises(ConfigError, match=r"collector\.yaml"):
+        load(write(tmp_path, text), {}, {})
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    """A path with a typing mistake is an error, not a run with defaults."""
+    with pytest.raises(ConfigError, match=r"missing\.yaml"):
+        load(tmp_path / "missing.yaml", {}, {})
+
+
+def test_an_unknown_variable_of_ours_is_an_error() -> None:
+    """A mistyped environment variable does not pass unseen."""
+    with pytest.raises(ConfigError) as caught:
+        load(None, {}, {"RAGTRACE_COLLECTOR_SAMPLNG__SHARE": "0.1"})
+    assert caught.value.path == "samplng"
+
+
+@pytest.mark.parametrize("word", ["off", "'off'", "false"])
+def test_off_is_off_however_yaml_reads_it(tmp_path: Path, word: str) -> None:
+    """YAML reads a bare off as false; both mean the same here."""
+    text = f"otlp: {{grpc: {word}}}\nadmin: {word}\nspool: {word}\nsampling: {{screen: {word}}}"
+    config = load(write(tmp_path, text), {}, {})
+    assert (config.otlp.grpc, config.admin, config.spool.folder(), config.sampling.screen) == (
+        None,
+        None,
+        None,
+        "off",
+    )
+
+
+@pytest.mark.parametrize(
+    ("judge", "share", "deadline", "redacts"),
+    [({"use": "embedded"}, 1.0, 2.0, False), ({"use": "openai", "model": "m"}, 0.05, 20.0, True)],
+)
+def test_defaults_follow_the_judge(
+    judge: dict[str, Any], share: float, deadline: float, redacts: bool
+) -> None:
+    """The embedded judge sees all, at once and unredacted; a remote one a share, with patience, redacted."""
+    config = load(None, {"judge": judge}, {})
+    assert (config.share, config.deadline, config.redacts) == (share, deadline, redacts)
+
+
+def test_another_judge_on_the_command_line_leaves_no_options_of_the_file(tmp_path: Path) -> None:
+    """Options belong to the part that they were written for."""
+    file = write(tmp_path, "judge: {use: openai, model: m, base_url: 'http://x'}")
+    assert load(file, {"judge": {"use": "embedded"}}, {}).judge.options == {}
+    assert load(file, {"judge": {"use": "openai", "model": "n"}}, {}).judge.options == {
+        "model": "n",
+        "base_url": "http://x",
+    }
+
+
+def test_a_screen_beside_the_embedded_judge_would_say_the_same_twice() -> None:
+    """The screen runs only where another judge is the main one."""
+    assert not load(None, {"sampling": {"screen": "embedded"}}, {}).screens
+    assert load(None, {"sampling": {"screen": "embedded"}, "judge": {"use": "openai"}}, {}).screens
+
+
+def test_what_is_printed_reads_back_and_shows_no_secret(tmp_path: Path) -> None:
+    """The printed settings are complete, and secrets of the file and the environment are masked."""
+    text = (
+        "otlp: {token: '${TOKEN}'}\n"
+        "export: ['http://a:1', {url: 'grpc://b:2', headers: {authorization: Bearer hush}}]\n"
+        "judge: {use: openai, model: m, api_key: hush, max_output_tokens: 5}\n"
+        "sampling: {rules: [{use: error}]}\n"
+    )
+    shown = as_yaml(load(write(tmp_path, text), {}, {"TOKEN": "hush"}))
+    assert "hush" not in shown
+    assert yaml.safe_load(shown)["judge"]["max_output_tokens"] == 5
+    again = load(write(tmp_path, shown), {}, {})
+    assert as_yaml(again) == shown
+
+
+def test_the_spool_lies_in_the_users_state_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """XDG_STATE_HOME decides, by default ~/.local/state."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    assert default_spool_dir() == tmp_path / "ragtrace" / "spool"
+    monkeypatch.delenv("XDG_STATE_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert default_spool_dir() == tmp_path / ".local" / "state" / "ragtrace" / "spool"
