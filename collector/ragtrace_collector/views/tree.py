@@ -40,6 +40,8 @@ SHOWN = (
 )
 _GOOD, _WEAK, _BAD, _QUIET = "green", "yellow", "bold red", "dim"
 _MAX_CLAIM, _MAX_QUOTE, _MAX_DOCUMENTS = 60, 70, 6
+_MARKER_RUN = 12
+"""Characters behind a claim within which a marker is shown as its own."""
 _ELLIPSIS = "…"
 
 
@@ -169,7 +171,7 @@ def _stages(evaluation: Evaluation, spans: Mapping[str, SpanRecord]) -> Iterator
         )
     for index, line in enumerate(lines):
         branch = "└─ " if index == len(lines) - 1 else "├─ "
-        yield Text.assemble((branch, _QUIET), line)
+        yield _one_line(Text.assemble((branch, _QUIET), line))
 
 
 def _retrievals(evaluation: Evaluation) -> tuple[Hop, ...]:
@@ -213,22 +215,34 @@ def _document(document: RetrievedDocument) -> str:
     return name if number is None else f"{name} {number:.2f}"
 
 
-def _foot(diagnosis: Diagnosis, language: Language) -> Iterator[Text]:
+def _foot(diagnosis: Diagnosis, language: Language) -> Iterator[RenderableType]:
+    join = _say("also_join", language)
     if diagnosis.also:
-        names = [CAUSES[cause][language] for cause in diagnosis.also]
-        yield Text.assemble("   ", (_say("also", language) + _say("also_join", language).join(names), _QUIET))
+        names = join.join(CAUSES[cause][language] for cause in diagnosis.also)
+        yield _indented(Text(_say("also", language), _QUIET), names)
     if diagnosis.missing:
-        names = list(diagnosis.missing)
-        yield Text.assemble(
-            "   ", (_say("missing", language) + _say("also_join", language).join(names), _WEAK)
-        )
+        yield _indented(Text(_say("missing", language), _WEAK), join.join(diagnosis.missing))
     if diagnosis.advice and diagnosis.cause not in {Cause.OK, Cause.CORRECT_REFUSAL}:
-        advice = _say("advice_join", language).join(diagnosis.advice)
-        yield Text.assemble("   ", (_say("try", language), "cyan"), advice)
+        yield _indented(
+            Text(_say("try", language), "cyan"), _say("advice_join", language).join(diagnosis.advice)
+        )
 
 
 def _trunk(line: Text) -> Text:
-    return Text.assemble(("│  ", _QUIET), line)
+    return _one_line(Text.assemble(("│  ", _QUIET), line))
+
+
+def _one_line(line: Text) -> Text:
+    """``line`` cut at the terminal's edge: a tree whose branches wrap is no tree."""
+    line.no_wrap, line.overflow = True, "ellipsis"
+    return line
+
+
+def _indented(label: Text, body: str) -> RenderableType:
+    """``body`` behind ``label``, its further lines under its first."""
+    grid = Table.grid()
+    grid.add_row("   ", label, Text(body))
+    return grid
 
 
 def _colour(diagnosis: Diagnosis) -> str:

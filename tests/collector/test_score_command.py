@@ -1,0 +1,102 @@
+"""``ragtrace score`` as its user calls it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ragtrace_collector.cli import run
+
+ROWS = [
+    {
+        "question": "How long do refunds take?",
+        "contexts": ["Refunds are paid within 3 business days."],
+        "answer": "Refunds are paid within 3 business days [1].",
+    },
+    {
+        "question": "退款多久到账？",
+        "contexts": ["退款在3个工作日内到账。"],
+        "answer": "退款在9个工作日内到账【1】。",
+    },
+    {"question": "Who?", "contexts": [], "answer": "The mayor of Paris is 60 years old."},
+]
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    path = tmp_path / "rows.jsonl"
+    path.write_text("\n".join(json.dumps(row, ensure_ascii=False) for row in ROWS), encoding="utf-8")
+    return path
+
+
+def test_json_is_one_object_a_line_in_order(rows: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every interaction gets its outcomes, claims and diagnosis; numbers never hide a status."""
+    assert run(["score", "--json", str(rows)]) == 0
+    records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [record["question"] for record in records] == [row["question"] for row in ROWS]
+    assert records[0]["diagnosis"]["cause"] == "ok"
+    assert records[1]["diagnosis"]["cause"] == "contradicts_documents"
+    assert records[1]["language"] == "zh"
+    assert records[2]["outcomes"]["faithfulness"] == records[2]["outcomes"]["faithfulness"] | {
+        "status": "scored",
+        "value": 0.0,
+    }
+    assert records[2]["diagnosis"]["cause"] == "retrieval_missed"
+    for record in records:
+        for outcome in record["outcomes"].values():
+            assert (outcome["value"] is not None) == (outcome["status"] == "scored")
+
+
+def test_extract_only_has_no_outcomes(rows: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing is judged, everything that was found is shown."""
+    assert run(["score", "--extract-only", "--json", str(rows)]) == 0
+    records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert all("outcomes" not in record for record in records)
+    assert records[2]["documents"] == []
+
+
+def test_the_table_shows_scores_means_and_coverage(rows: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """People get a row an interaction, and means with what is missing from them."""
+    assert run(["score", str(rows)]) == 0
+    text = capsys.readouterr().out
+    assert "contradicts_documents" in text
+    assert "3 of 3" in text
+    assert "no_reference" in text
+
+
+def test_bad_lines_give_code_2_and_the_others_are_scored(
+    tmp_path: Path, rows: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The bad line is named on stderr."""
+    bad = tmp_path / "bad.jsonl"
+    bad.write_text("{oops\n")
+    assert run(["score", "--json", str(bad), str(rows)]) == 2
+    captured = capsys.readouterr()
+    assert len(captured.out.splitlines()) == len(ROWS)
+    assert f"{bad}:1: not JSON" in captured.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["score"],
+        ["score", "--judge", "openai", "x.jsonl"],
+        ["score", "--model", "m", "x.jsonl"],
+        ["score", "--judge", "no.such:Judge", "x.jsonl"],
+        ["score", "--lang", "fr", "x.jsonl"],
+        ["scores"],
+    ],
+)
+def test_bad_usage_is_code_2_in_one_line(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Wrong usage says what to do, without a stack trace."""
+    assert run(arguments) == 2
+    error = capsys.readouterr().err
+    assert error
+    assert "Traceback" not in error
+
+
+def test_help_lists_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    """The front door names every command."""
+    assert run(["--help"]) == 0
+    text = capsys.readouterr().out
+    assert all(name in text for name in ("demo", "collector", "score"))
