@@ -55,13 +55,23 @@ def documents_in(value: object, *, empty: bool = False) -> Iterator[Documents]:
 
     With ``empty``, an empty list counts under a key of ``DOCUMENT_KEYS``; elsewhere it may be of anything.
     """
-    if (own := _documents(value)) or (own := _documents(getattr(value, "artifact", None))):
-        yield own
+    if own := [*_lists(value), *_lists(getattr(value, "artifact", None))]:
+        yield from own
         return
     for key, item in (fields_of(value) or {}).items():
-        found = _documents(item)
-        if found or (empty and found is not None and key in DOCUMENT_KEYS):
-            yield found
+        yield from _lists(item)
+        if empty and key in DOCUMENT_KEYS and isinstance(item, list | tuple) and not item:
+            yield item
+
+
+def _lists(value: object) -> Iterator[Documents]:
+    """The list of documents that a value is, or those in a list of such lists."""
+    if not isinstance(value, list | tuple) or not value:
+        return
+    if (own := _documents(value)) is not None:
+        yield own
+    elif all(isinstance(item, list | tuple) for item in value):
+        yield from (found for item in value if (found := _documents(item)))
 
 
 def _documents(value: object) -> Documents | None:

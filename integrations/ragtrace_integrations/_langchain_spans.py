@@ -98,12 +98,13 @@ def retriever_content(end: End, known: list[Documents]) -> Content:
 
 
 def step_content(made: Step, question: str | None) -> Content:
-    """A step that found documents, or made them from others."""
+    """A step that found documents, or made them from others, by the reranker's scores where it gave some."""
     documents = read_documents(made.documents)
     if made.given is None:
         return Content(kind=names.KIND_RETRIEVAL, question=question, documents=documents)
+    ranked = [d if d.rerank_score is None else replace(d, score=d.rerank_score) for d in documents or ()]
     given = read_documents(made.given)
-    return Content(kind=names.KIND_RERANK, question=question, documents=documents, input_documents=given)
+    return Content(kind=names.KIND_RERANK, question=question, documents=ranked, input_documents=given)
 
 
 def tool_content(end: End) -> Content:

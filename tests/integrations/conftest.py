@@ -10,9 +10,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
+from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+from ragtrace.extract import interactions
+from ragtrace.model import Interaction
+from ragtrace_collector.otlp_read import read_spans
 
 
 class _OpenSpans(SpanProcessor):
@@ -68,6 +73,10 @@ class Spans:
         while (text := attributes.get(f"{under}.{len(found)}.document.content")) is not None:
             found.append((attributes[f"{under}.{len(found)}.document.id"], text))
         return found or None
+
+    def read_back(self) -> list[Interaction]:
+        """The interactions that the collector reads in these spans, once they went through OTLP."""
+        return interactions(read_spans(encode_spans(self.all()).SerializeToString()))
 
     def children(self, parent: ReadableSpan) -> list[ReadableSpan]:
         return [s for s in self.all() if s.parent is not None and s.parent.span_id == parent.context.span_id]
