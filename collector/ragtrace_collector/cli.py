@@ -21,6 +21,7 @@ COMMANDS = {
     "collector": "Receive OTLP, score RAG interactions, export once.",
     "score": "Score recorded traces or interactions from files.",
     "agree": "Measure a judge against people's labels.",
+    "doctor": "Say why a trace was or was not scored.",
 }
 """Name → the line that ``ragtrace --help`` shows."""
 

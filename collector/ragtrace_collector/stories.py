@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ragtrace import extract
 from ragtrace.model import Evaluation, Outcome
 from ragtrace_collector.stages import Decision, HeldInteraction, JudgedInteraction
 
-FIELDS = ("question", "documents", "answer", "reference")
+FIELDS = ("question", "documents", "answer")
 """What an interaction is judged by, in the order of telling."""
 
 
@@ -28,14 +29,13 @@ class Story:
 
     def as_json(self) -> dict[str, Any]:
         """The story as the admin endpoint tells it."""
-        told: dict[str, Any] = {
+        return {
             "trace_id": self.trace_id,
             "seen": True,
             "rag_spans": self.spans_seen,
             "state": self._state(),
             "interactions": list(self.interactions),
-        }
-        return told | ({"decision": _decision(self.early)} if self.early else {})
+        } | ({"decision": _decision(self.early)} if self.early else {})
 
     def _state(self) -> str:
         if self.interactions:
@@ -105,9 +105,9 @@ def _evaluation(evaluation: Evaluation) -> dict[str, Any]:
     return {
         "entry_span_id": interaction.entry_span_id,
         "dialect": interaction.dialect,
-        "found": [name for name in FIELDS if name in interaction.sources],
-        "sources": dict(interaction.sources),
+        "fields": {name: name in interaction.sources for name in FIELDS},
         "missing": list(interaction.missing),
+        "explained": extract.explain(interaction),
         "outcomes": {name: _outcome(outcome) for name, outcome in evaluation.outcomes.items()},
         "diagnosis": evaluation.diagnosis.cause.value,
         "judge": {"kind": judge.kind, "model": judge.model, "revision": judge.revision},
