@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from ragtrace_collector.otlp import count_spans
+
 if TYPE_CHECKING:
     from ragtrace.model import Evaluation, LogRecord
     from ragtrace_collector.otlp import RawSpan
@@ -63,6 +65,17 @@ class SpanBatch:
     spans: tuple[RawSpan, ...] = ()
     signal: Signal = Signal.TRACES
     count: int | None = None
+
+
+def span_count(batch: SpanBatch) -> int:
+    """How many spans a batch holds; 0 for logs.
+
+    Raises:
+        MalformedOtlp: it says nothing of that itself, and its bytes are no request.
+    """
+    if batch.signal is Signal.LOGS:
+        return 0
+    return batch.count if batch.count is not None else len(batch.spans) or count_spans(batch.body)
 
 
 class ReleaseReason(StrEnum):

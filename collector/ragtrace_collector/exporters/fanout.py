@@ -11,8 +11,7 @@ from ragtrace_collector.exporters.grpc import GrpcSender
 from ragtrace_collector.exporters.http import HttpSender
 from ragtrace_collector.exporters.outlet import Outlet
 from ragtrace_collector.exporters.target import Destination
-from ragtrace_collector.otlp import count_spans
-from ragtrace_collector.stages import Refused, Signal, SpanBatch
+from ragtrace_collector.stages import Refused, SpanBatch, span_count
 from ragtrace_collector.telemetry import Figure, Telemetry
 
 
@@ -81,7 +80,7 @@ class Exporters:
         """
         if not self.fits(len(batch.body)):
             raise Refused("export_queue_full")
-        spans = _count(batch)
+        spans = span_count(batch)
         settled: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         parts = [outlet.submit(batch, spans) for outlet in self._outlets]
         self.held_spans += spans
@@ -117,9 +116,3 @@ class Exporters:
             for outlet in self._outlets:
                 await outlet.room(len(batch.body))
         await self.submit(batch)
-
-
-def _count(batch: SpanBatch) -> int:
-    if batch.signal is Signal.LOGS:
-        return 0
-    return batch.count if batch.count is not None else len(batch.spans) or count_spans(batch.body)
