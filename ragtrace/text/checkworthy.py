@@ -8,22 +8,35 @@ from __future__ import annotations
 
 import re
 
+from ragtrace.text._phrases import one_of
 from ragtrace.text.abstain import is_neutral, says_not_in_documents
 from ragtrace.text.structure import LineKind
 
 _UNWORTHY_KINDS = frozenset({LineKind.CODE, LineKind.HEADING, LineKind.TABLE_HEADER, LineKind.SOURCE})
 
-_PLEASANTRY = re.compile(
-    r"\W*(?:(?:hi|hello|hey|greetings|good (?:morning|afternoon|evening))\b[^.!?]{0,24}"
-    r"|(?:sure|certainly|of course|absolutely|okay|ok|great|good|excellent|thanks|thank you|you're welcome|no problem)(?: thing)?"
-    r"|(?:that's |what )?(?:an? )?(?:great|good|excellent|interesting) question[^.!?]{0,20}"
-    r"|(?:thanks|thank you) for [^.!?]{0,60}|i(?: hope|'m glad|'m happy| am happy| am glad|'d be happy| would be happy|'ll be happy)\b[^.!?]{0,80}"
-    r"|(?:i'm )?(?:always )?(?:happy|glad) to (?:help|assist)[^.!?]{0,40}|hope (?:this|that|it) helps[^.!?]{0,20}|let me (?:know|explain|check|help)[^.!?]{0,80}"
-    r"|here(?:'s| is| are)[^.!?\d]{0,60}:|(?:in (?:summary|short|conclusion)|to summari[sz]e|overall)"
-    r"|你好|您好|当然(?:可以)?|好的|没问题|不客气|谢谢[^。！]{0,10}|感谢您?的?(?:提问|咨询|询问)[^。！]{0,10}|很高兴(?:为您|能)[^。！]{0,16}|希望[^。！]{0,20}(?:帮助|有用)[^。！]{0,6}"
-    r"|(?:如果|如)?您?(?:还|如)?有(?:其他|任何|更多)[^。！]{0,40}|欢迎(?:随时)?[^。！]{0,20}|(?:综上所述|总之|总的来说|总结一下|以下是[^。！\d]{0,30}))\W*",
-    re.IGNORECASE,
+_EN = (
+    r"(?:hi|hello|hey|greetings|good (?:morning|afternoon|evening))\b[^.!?]{0,24}",
+    "(?:sure|certainly|of course|absolutely|okay|ok|great|good|excellent|no problem)(?: thing)?",
+    "thanks|thank you|you're welcome",
+    "(?:that's |what )?(?:an? )?(?:great|good|excellent|interesting) question[^.!?]{0,20}",
+    "(?:thanks|thank you) for [^.!?]{0,60}",
+    r"i(?: hope|(?:'m| am) (?:glad|happy)|(?:'d| would|'ll) be happy)\b[^.!?]{0,80}",
+    "(?:i'm )?(?:always )?(?:happy|glad) to (?:help|assist)[^.!?]{0,40}",
+    "hope (?:this|that|it) helps[^.!?]{0,20}",
+    "let me (?:know|explain|check|help)[^.!?]{0,80}",
+    r"here(?:'s| is| are)[^.!?\d]{0,60}:",
+    "in (?:summary|short|conclusion)|to summari[sz]e|overall",
 )
+_ZH = (
+    "你好|您好|当然(?:可以)?|好的|没问题|不客气|谢谢[^。！]{0,10}",
+    "感谢您?的?(?:提问|咨询|询问)[^。！]{0,10}",
+    "很高兴(?:为您|能)[^。！]{0,16}",
+    "希望[^。！]{0,20}(?:帮助|有用)[^。！]{0,6}",
+    "(?:如果|如)?您?(?:还|如)?有(?:其他|任何|更多)[^。！]{0,40}",
+    "欢迎(?:随时)?[^。！]{0,20}",
+    r"综上所述|总之|总的来说|总结一下|以下是[^。！\d]{0,30}",
+)
+_PLEASANTRY = re.compile(rf"\W*{one_of(*_EN, *_ZH)}\W*", re.IGNORECASE)
 _ANNOUNCES = re.compile(r"[^\d０-９]{0,120}[:：]\W*")
 _QUESTION_END = re.compile(r"[?？][\"'”’」』）)*]*$")
 _LIST_LABEL = re.compile(r"\W*(?:sources?|references?|来源|参考(?:资料|文献)?|引用|出处)\W*", re.IGNORECASE)

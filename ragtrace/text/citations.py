@@ -50,8 +50,9 @@ def parse(
     index = _Labels(documents or (), first)
     markers = [m for m in find_markers(_blank(answer)) if not _covered(m, given)]
     resolved = [*_given(answer, given, index)]
+    by_id = index.numbers_are_ids(markers)
     for marker in _admitted(markers, index):
-        resolved.extend(_resolve(marker, index, numbers_are_ids=index.numbers_are_ids(markers)))
+        resolved.extend(_resolve(marker, index, numbers_are_ids=by_id))
     return tuple(sorted(resolved, key=lambda citation: (citation.start, citation.end)))
 
 
@@ -104,7 +105,7 @@ class _Labels:
         return _shape(_fold(label)) in self._shapes and any(c.isdigit() or c in "-_./:#" for c in label)
 
     def numbers_are_ids(self, markers: Sequence[Marker]) -> bool:
-        """Whether the answer's numbers are ids: some are no document's number, and all are some document's id."""
+        """Whether the answer's numbers are ids: some are no document's number, all are ids."""
         labels = {label for m in markers if m.form is Form.NUMBERED for label in m.labels}
         return any(not self.by_number(n) for n in labels) and all(_fold(n) in self._ids for n in labels)
 

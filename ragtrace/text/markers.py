@@ -41,17 +41,24 @@ class Marker:
 
 
 _LONGEST_RANGE = 50
-_WORD = r"(?:sources?|citations?|cites?|refs?|references?|docs?|documents?|passages?|contexts?|chunks?|来源|资料|文档|文件|引用|参考(?:资料|文献)?|出处|文献|片段|段落)"
+_WORD = (
+    r"(?:sources?|citations?|cites?|refs?|references?|docs?|documents?|passages?|contexts?|chunks?"
+    r"|来源|资料|文档|文件|引用|参考(?:资料|文献)?|出处|文献|片段|段落)"
+)
 _NUMBER = r"\d{1,3}"
 _SEPARATOR = r"\s*[,;、，；&]\s*"
 _RANGE = r"\s*(?:[-–—~～至到]|\.\.)\s*"
 _ITEM = rf"(?:{_WORD}\s*[:：#]?\s*)?\^?#?{_NUMBER}(?:{_RANGE}\^?{_NUMBER})?"
 _NUMBERS = rf"{_ITEM}(?:{_SEPARATOR}{_ITEM})*"
 _OPEN, _CLOSE = r"[\[［【〔]", r"[\]］】〕]"
-_CIRCLED = "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳㉑㉒㉓㉔㉕㉖㉗㉘㉙㉚❶❷❸❹❺❻❼❽❾❿⓵⓶⓷⓸⓹⓺⓻⓼⓽⓾"
+_CIRCLED = "①-⑳㉑-㉟❶-❿⓵-⓾"
+_CIRCLE = re.compile(f"[{_CIRCLED}]")
 _SUPERSCRIPT = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 _TAG = r"(?:cite|ref|citation|source)"
-_LEAD = r"(?:\*{0,2}(?:\b(?:sources?|references?|citations?)|来源|出处|参考资料|引用)\*{0,2}\s*[:：]\s*\*{0,2}\s*)"
+_LEAD = (
+    r"(?:\*{0,2}(?:\b(?:sources?|references?|citations?)|来源|出处|参考资料|引用)"
+    r"\*{0,2}\s*[:：]\s*\*{0,2}\s*)"
+)
 _UNIT_WITH_POWER = re.compile(r"(?:^|[^A-Za-z])(?:[kcmdnµμ]?m|ft|in|yd|mi|sec|mc|[A-Za-z])$", re.IGNORECASE)
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d$")
 _COUNTED = re.compile(
@@ -66,11 +73,13 @@ def find_markers(text: str) -> list[Marker]:
     """Every marker written in ``text`` (code already blanked), left to right; of two that overlap the
     first form wins."""
     folded = _fold(text)
+    taken = bytearray(len(text))
     found: list[Marker] = []
     for pattern, read in _FORMS:
         for match in pattern.finditer(folded):
             marker = read(match, text)
-            if marker is not None and not any(m.start < marker.end and marker.start < m.end for m in found):
+            if marker is not None and not any(taken[marker.start : marker.end]):
+                taken[marker.start : marker.end] = b"\1" * (marker.end - marker.start)
                 found.append(marker)
     return sorted(found, key=lambda marker: marker.start)
 
@@ -142,7 +151,7 @@ def _circled(match: re.Match[str], text: str) -> Marker | None:
 def _enumerates(line: str) -> bool:
     """Whether the circled numbers of ``line`` number its steps: the first one opens a clause and text
     follows it."""
-    first = next(index for index, char in enumerate(line) if char in _CIRCLED)
+    first = next(match.start() for match in _CIRCLE.finditer(line))
     before, after = line[:first].rstrip(" *-"), line[first + 1 :].lstrip()
     opens = not before or before[-1] in "：:。；;.!?！？，,"
     return opens and bool(after) and after[0].isalnum()
@@ -190,7 +199,7 @@ _FORMS: tuple[tuple[re.Pattern[str], _Reader], ...] = (
     (re.compile(rf"\[\[\s*\^?(?P<n>{_NUMBERS})\s*\]\](?:\([^)\n]*\))?", re.IGNORECASE), _numbered),
     (
         re.compile(
-            r"\[(?P<name>[^\[\]\n]{1,200}|\[[^\[\]\n]{1,40}\])\]\(\s*<?(?P<url>[^)\s>]+)>?(?:\s+\"[^\"\n]*\")?\s*\)"
+            r"\[(?P<name>[^\[\]\n]{1,200}|\[[^\[\]\n]{1,40}\])\]\(\s*<?(?P<url>[^()\s<>]{1,500}(?:\([^()\s<>]{0,80}\)[^()\s<>]{0,80})?)>?(?:\s+\"[^\"\n]*\")?\s*\)"
         ),
         _link,
     ),

@@ -8,6 +8,8 @@ line belongs to what follows.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -20,22 +22,25 @@ from ragtrace.text.structure import LineKind
 __all__ = ["detect_language", "sentences", "units"]
 
 _JOINS = re.compile(r"[^\S\n]*[,，、;；]?[^\S\n]*(?:and|&|和|及|以及|或|or)?[^\S\n]*", re.IGNORECASE)
+_ATTRIBUTES = (
+    r"according to|as (?:stated|noted|described|mentioned|shown|reported) (?:in|by)|based on|per|in|from"
+)
+_ATTRIBUTES_ZH = "根据|依据|基于|按照|据|在|从"
 _SPOKEN_OF = re.compile(
-    r"(?:\b(?:according to|as (?:stated|noted|described|mentioned|shown|reported) (?:in|by)|based on|per|see|in|from"
-    r"|by|both|documents?|docs?|sources?|passages?|citing|via)"
-    r"|根据|依据|基于|按照|参见|参考|详见|见|如|从|由|在|据|文档|文件|资料|来源|文献|片段|段落)\s*(?:the )?$",
+    rf"(?:\b(?:{_ATTRIBUTES}|see|by|both|documents?|docs?|sources?|passages?|citing|via)"
+    rf"|{_ATTRIBUTES_ZH}|参见|参考|详见|见|如|由|文档|文件|资料|来源|文献|片段|段落)\s*(?:the )?$",
     re.IGNORECASE,
 )
-_EMPTY_SPOKEN_OF = re.compile(
-    r"^(?:according to|as (?:stated|noted|described|mentioned|shown|reported) (?:in|by)|based on|per|in|from"
-    r"|根据|依据|基于|按照|据|在|从)\s*[,，]\s*",
-    re.IGNORECASE,
-)
+_EMPTY_SPOKEN_OF = re.compile(rf"^(?:{_ATTRIBUTES}|{_ATTRIBUTES_ZH})\s*[,，]\s*", re.IGNORECASE)
 _EDGE = " \t\n\r\u3000|"
 _LEADING = re.compile(r"[\s,，、;；:：.。!！?？)）\]】…|—–-]+")
 _SHORT_TAIL = re.compile(r"\W*(?:[A-Za-z'’]+\W+){0,1}[A-Za-z'’]*\W*|[\W㐀-鿿]{1,5}")
 """What is left of a sentence behind its last marker and is too short to stand alone: "(see above).",
 "等。"."""
+
+
+_LONGEST_JOIN, _LONGEST_LEAD, _LONGEST_TAIL = 12, 60, 40
+"""Characters beyond which these patterns are not tried: text may be hostile, and they look back and forth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +77,16 @@ def units(
         for start, end, kind in kinded_sentences(masked)
         for piece in _cut(masked, _Piece(start, end, kind), runs)
     ]
-    owners = [_owner(masked, run, pieces) for run in runs]
+    cited: dict[int, list[Citation]] = defaultdict(list)
+    for run in runs:
+        cited[_owner(masked, run, pieces)].extend(run.citations)
     found: list[Unit] = []
     for number, piece in enumerate(pieces):
-        cited = tuple(
-            c for run, owner in zip(runs, owners, strict=True) if owner == number for c in run.citations
-        )
-        text = _without_markers(masked, piece) if _holds(piece, runs) else answer[piece.start : piece.end]
+        text = answer[piece.start : piece.end]
+        if any(run.end > run.start for run in _within(piece, runs)):
+            text = _without_markers(masked, piece)
         worthy = is_check_worthy(text, piece.kind)
-        found.append(Unit(number + 1, text, piece.start, piece.end, cited, worthy))
+        found.append(Unit(number + 1, text, piece.start, piece.end, tuple(cited[number]), worthy))
     return _settle_yes_or_no(found)
 
 
@@ -95,7 +101,7 @@ def _mask(answer: str, citations: Sequence[Citation]) -> str:
 def _runs(masked: str, citations: Sequence[Citation]) -> list[_Run]:
     runs: list[_Run] = []
     for citation in sorted(citations, key=lambda c: (c.start, c.end)):
-        if runs and (citation.start < runs[-1].end or _JOINS.fullmatch(masked, runs[-1].end, citation.start)):
+        if runs and _joins(masked, runs[-1].end, citation.start):
             last = runs[-1]
             runs[-1] = _Run(last.start, max(last.end, citation.end), (*last.citations, citation))
         else:
@@ -103,19 +109,26 @@ def _runs(masked: str, citations: Sequence[Citation]) -> list[_Run]:
     return runs
 
 
+def _joins(masked: str, end: int, start: int) -> bool:
+    """Whether a marker at ``start`` continues the run that ends at ``end``."""
+    return start < end or (start - end <= _LONGEST_JOIN and bool(_JOINS.fullmatch(masked, end, start)))
+
+
 def _cut(masked: str, sentence: _Piece, runs: Sequence[_Run]) -> list[_Piece]:
     """Cut one sentence behind its marker runs."""
     pieces: list[_Piece] = []
     begin = sentence.start
-    for run in runs:
-        if not begin < run.start < sentence.end:
-            continue
+    for run in _within(sentence, runs):
         before = masked[begin : run.start]
-        if any(map(str.isalnum, before)) and not _SPOKEN_OF.search(before):
+        if any(map(str.isalnum, before)) and not _SPOKEN_OF.search(before[-_LONGEST_LEAD:]):
             pieces.append(_Piece(begin, run.start, sentence.kind))
             begin = run.end
     rest = _Piece(begin, sentence.end, sentence.kind)
-    if pieces and _SHORT_TAIL.fullmatch(masked, rest.start, rest.end):
+    if (
+        pieces
+        and rest.end - rest.start <= _LONGEST_TAIL
+        and _SHORT_TAIL.fullmatch(masked, rest.start, rest.end)
+    ):
         pieces[-1] = _Piece(
             pieces[-1].start, sentence.end if _has_letters(masked, rest) else pieces[-1].end, sentence.kind
         )
@@ -125,23 +138,26 @@ def _cut(masked: str, sentence: _Piece, runs: Sequence[_Run]) -> list[_Piece]:
     return [piece for piece in trimmed if _has_letters(masked, piece)]
 
 
-def _owner(masked: str, run: _Run, pieces: Sequence[_Piece]) -> int | None:
-    """The piece that ``run`` belongs to: the one that holds it, else the one before it, else (where it opens a
-    line) the one after it; ``None`` where the answer has no pieces."""
-    before = [
-        number for number, piece in enumerate(pieces) if piece.start < run.start or piece.end <= run.start
-    ]
-    after = [number for number, piece in enumerate(pieces) if piece.start >= run.end]
-    if before and run.start < pieces[before[-1]].end:
-        return before[-1]
-    opens_line = not before or "\n" in masked[pieces[before[-1]].end : run.start]
-    if opens_line and after and "\n" not in masked[run.end : pieces[after[0]].start]:
-        return after[0]
-    return before[-1] if before else (after[0] if after else None)
+def _owner(masked: str, run: _Run, pieces: Sequence[_Piece]) -> int:
+    """The number of the piece that ``run`` belongs to; -1 where there are no pieces.
+
+    That is the piece that holds it, else the one before it, else (where it opens a line) the one after it.
+    """
+    after = bisect_left(pieces, run.start, key=lambda piece: piece.start)
+    before = after - 1
+    if not pieces or (before >= 0 and run.start < pieces[before].end):
+        return before
+    opens_line = before < 0 or "\n" in masked[pieces[before].end : run.start]
+    text_follows = after < len(pieces) and "\n" not in masked[run.end : pieces[after].start]
+    if before < 0 or (opens_line and text_follows):
+        return min(after, len(pieces) - 1)
+    return before
 
 
-def _holds(piece: _Piece, runs: Sequence[_Run]) -> bool:
-    return any(piece.start <= run.start and run.end <= piece.end and run.end > run.start for run in runs)
+def _within(piece: _Piece, runs: Sequence[_Run]) -> Sequence[_Run]:
+    """The runs that begin inside ``piece``, behind its first character."""
+    first = bisect_right(runs, piece.start, key=lambda run: run.start)
+    return runs[first : bisect_left(runs, piece.end, key=lambda run: run.start)]
 
 
 def _without_markers(masked: str, piece: _Piece) -> str:

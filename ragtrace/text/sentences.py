@@ -19,106 +19,20 @@ _PAIRS = {"“": "”", "「": "」", "『": "』", "‘": "’", "《": "》"}
 _QUOTE_LIMIT = 300
 """A quote mark that is not closed within so many characters is a slip of the pen, not a quote."""
 
-_NEVER_ENDS = frozenset(
-    [
-        "mr",
-        "mrs",
-        "ms",
-        "dr",
-        "prof",
-        "st",
-        "vs",
-        "e.g",
-        "i.e",
-        "eg",
-        "ie",
-        "cf",
-        "ca",
-        "approx",
-        "gen",
-        "col",
-        "sgt",
-        "capt",
-        "rev",
-        "hon",
-        "mt",
-        "messrs",
-        "viz",
-        "resp",
-        "incl",
-        "excl",
-    ]
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_NEVER_ENDS = _words(
+    "mr mrs ms dr prof st vs e.g i.e eg ie cf ca approx gen col sgt capt rev hon mt messrs viz resp incl excl"
 )
-_BEFORE_NUMBER = frozenset(
-    [
-        "no",
-        "nos",
-        "fig",
-        "figs",
-        "sec",
-        "sect",
-        "art",
-        "p",
-        "pp",
-        "vol",
-        "ch",
-        "eq",
-        "ref",
-        "tab",
-        "para",
-        "nr",
-        "ver",
-        "v",
-    ]
+_BEFORE_NUMBER = _words("no nos fig figs sec sect art p pp vol ch eq ref tab para nr ver v")
+_MAY_END = _words(
+    "etc inc ltd co corp jr sr al u.s u.k u.n a.m p.m ph.d dept est assn bros llc min max hr hrs sec avg"
+    " jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed thu fri sat sun"
 )
-_MAY_END = frozenset(
-    [
-        "etc",
-        "inc",
-        "ltd",
-        "co",
-        "corp",
-        "jr",
-        "sr",
-        "al",
-        "u.s",
-        "u.k",
-        "u.n",
-        "a.m",
-        "p.m",
-        "ph.d",
-        "dept",
-        "est",
-        "assn",
-        "bros",
-        "llc",
-        "min",
-        "max",
-        "hr",
-        "hrs",
-        "sec",
-        "avg",
-        "jan",
-        "feb",
-        "mar",
-        "apr",
-        "jun",
-        "jul",
-        "aug",
-        "sep",
-        "sept",
-        "oct",
-        "nov",
-        "dec",
-        "mon",
-        "tue",
-        "wed",
-        "thu",
-        "fri",
-        "sat",
-        "sun",
-    ]
-)
+_LONGEST_WORD = 40
 _WORD_BEFORE = re.compile(r"[A-Za-z][A-Za-z.]*$")
 _NOT_SPACE = re.compile(r"\S")
 
@@ -190,7 +104,7 @@ def _split(text: str, start: int, end: int) -> list[tuple[int, int]]:
 
 
 def _skip_quote(text: str, position: int, end: int) -> int:
-    """The position behind the quote that opens at ``position``, or behind its opening mark if it never closes."""
+    """Behind the quote that opens at ``position``, or behind its opening mark if it never closes."""
     closing = text.find(_PAIRS[text[position]], position, min(end, position + _QUOTE_LIMIT))
     return closing + 1 if closing > 0 else position + 1
 
@@ -229,7 +143,9 @@ def _is_end(text: str, position: int, stop: int, start: int, end: int) -> bool:
         return True
     if next_word[0].islower():
         return False
-    return char != "." or not _is_abbreviation(text[start:position], next_word[0])
+    return char != "." or not _is_abbreviation(
+        text[max(start, position - _LONGEST_WORD) : position], next_word[0]
+    )
 
 
 def _is_abbreviation(before: str, following: str) -> bool:

@@ -7,7 +7,8 @@ source lists out of the claims, and total for any text.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from bisect import bisect_right
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 
@@ -36,24 +37,66 @@ class Line:
 
 
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
-_INLINE_CODE = re.compile(r"(?<!`)(`{1,2})(?!`)([^`\n]|(?<=[^`])`(?=[^`]))+?\1(?!`)")
+_INLINE_CODE = re.compile(r"(?<!`)(`{1,2})(?!`)[^`\n]{1,400}\1(?!`)")
 _PREFIX = re.compile(
-    r"\s*(?:>\s?)*\s*(?:(?:[-*+•·▪–]|\(?\d{1,2}[.)、．]|（\d{1,2}）|[一二三四五六七八九十]{1,3}、)(?:\s+|(?<=、)|(?<=．)))?"
+    r"\s*(?:>\s?)*\s*"
+    r"(?:(?:[-*+•·▪–]|\(?\d{1,2}[.)]|（\d{1,2}）)\s+|(?:\d{1,2}|[一二三四五六七八九十]{1,3})[、．])?"
 )
-_HEADING = re.compile(r"\s*(?:#{1,6}\s|(\*\*|__)[^*_]+\1\s*[:：]?\s*$)")
-_TABLE_RULE = re.compile(r"\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?\s*$")
+_HEADING = re.compile(r"#{1,6}\s|(\*\*|__)[^*_]+\1\s*[:：]?$")
+_TABLE_RULE = re.compile(r"\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?")
 _SOURCE_TITLE = re.compile(
-    r"\s*(?:#{1,6}\s*)?(?:\*\*|__)?\s*(?:sources?|references?|citations?|footnotes?|works cited|bibliography"
-    r"|参考(?:资料|文献|来源|文档|内容)?|资料来源|引用(?:来源|文档)?|来源|出处|脚注)\s*[:：]?\s*(?:\*\*|__)?\s*[:：]?\s*$",
+    r"[#*_\s]*"
+    r"(?:sources?|references?|citations?|footnotes?|works cited|bibliography"
+    r"|参考(?:资料|文献|来源|文档|内容)?|资料来源|引用(?:来源|文档)?|来源|出处|脚注)"
+    r"[*_\s:：]*",
     re.IGNORECASE,
 )
-_DEFINITION = re.compile(r"\s*\[\^?[^\]\n]{1,80}\]:\s")
-_LINE = re.compile(r"[^\n]*")
+_LONGEST_TITLE = 40
+_DEFINITION = re.compile(r"\[\^?[^\]\n]{1,80}\]:\s")
 
 
 def code_spans(text: str) -> list[tuple[int, int]]:
-    """Characters of ``text`` inside fenced blocks and inline code, as sorted (start, end); an open fence
-    runs to the end."""
+    """Characters of ``text`` inside fenced blocks and inline code, as sorted (start, end).
+
+    A fence that is never closed runs to the end, as it does where the answer is shown.
+    """
+    fenced = _fenced_spans(text)
+    starts = [start for start, _ in fenced]
+
+    def is_fenced(position: int) -> bool:
+        before = bisect_right(starts, position) - 1
+        return before >= 0 and position < fenced[before][1]
+
+    inline = (match.span() for match in _INLINE_CODE.finditer(text) if not is_fenced(match.start()))
+    return sorted([*fenced, *inline])
+
+
+def lines(text: str) -> list[Line]:
+    """Every line of ``text`` with its kind, in order."""
+    found: list[Line] = []
+    fences = iter([*_fenced_spans(text), (len(text) + 1, len(text) + 1)])
+    fence = next(fences)
+    in_sources = False
+    for start, end in _line_spans(text):
+        while start > fence[1]:
+            fence = next(fences)
+        if start >= fence[0]:
+            found.append(Line(LineKind.CODE, start, start, end))
+            continue
+        raw = text[start:end]
+        plain = raw.strip()
+        kind, content = _kind(raw, plain)
+        if kind is LineKind.TABLE and _TABLE_RULE.fullmatch(plain):
+            _mark_header(found)
+            kind = LineKind.BLANK
+        in_sources = _is_source_title(plain) or (in_sources and kind is not LineKind.HEADING)
+        if kind is not LineKind.BLANK and (in_sources or _DEFINITION.match(plain)):
+            kind = LineKind.SOURCE
+        found.append(Line(kind, start, start + content, end))
+    return found
+
+
+def _fenced_spans(text: str) -> list[tuple[int, int]]:
     spans: list[tuple[int, int]] = []
     position = 0
     while opening := _FENCE.search(text, position):
@@ -63,33 +106,11 @@ def code_spans(text: str) -> list[tuple[int, int]]:
         )
         position = closing.end() if closing else len(text)
         spans.append((opening.start(), position))
-    spans.extend(
-        match.span()
-        for match in _INLINE_CODE.finditer(text)
-        if not any(s <= match.start() < e for s, e in spans)
-    )
-    return sorted(spans)
+    return spans
 
 
-def lines(text: str) -> list[Line]:
-    """Every line of ``text`` with its kind, in order."""
-    fenced = [(s, e) for s, e in code_spans(text) if _FENCE.match(text, s)]
-    found: list[Line] = []
-    in_sources = False
-    for start, end in _line_spans(text):
-        raw = text[start:end]
-        if any(s <= start < e for s, e in fenced):
-            found.append(Line(LineKind.CODE, start, start, end))
-            continue
-        kind, content = _kind(raw)
-        if kind is LineKind.TABLE and _TABLE_RULE.match(raw):
-            found = _mark_header(found)
-            kind = LineKind.BLANK
-        in_sources = bool(_SOURCE_TITLE.match(raw)) or (in_sources and kind is not LineKind.HEADING)
-        if kind is not LineKind.BLANK and (in_sources or _DEFINITION.match(raw)):
-            kind = LineKind.SOURCE
-        found.append(Line(kind, start, start + content, end))
-    return found
+def _is_source_title(plain: str) -> bool:
+    return len(plain) <= _LONGEST_TITLE and bool(_SOURCE_TITLE.fullmatch(plain))
 
 
 def _line_spans(text: str) -> list[tuple[int, int]]:
@@ -100,21 +121,21 @@ def _line_spans(text: str) -> list[tuple[int, int]]:
     return spans
 
 
-def _kind(raw: str) -> tuple[LineKind, int]:
-    if not raw.strip():
+def _kind(raw: str, plain: str) -> tuple[LineKind, int]:
+    """The kind of the line ``raw`` (``plain`` without outer white space), and where its text begins."""
+    indent = len(raw) - len(raw.lstrip())
+    if not plain:
         return LineKind.BLANK, 0
-    if raw.lstrip().startswith("|") or (_TABLE_RULE.match(raw) and "|" in raw):
-        return LineKind.TABLE, len(raw) - len(raw.lstrip())
-    if _HEADING.match(raw):
-        return LineKind.HEADING, len(raw) - len(raw.lstrip(" #"))
+    if plain.startswith("|") or ("|" in plain and _TABLE_RULE.fullmatch(plain)):
+        return LineKind.TABLE, indent
+    if _HEADING.match(plain):
+        return LineKind.HEADING, len(raw) - len(raw.lstrip(" \t#"))
     prefix = _PREFIX.match(raw)
     content = prefix.end() if prefix else 0
-    indent = len(raw) - len(raw.lstrip())
     return (LineKind.LIST if content > indent else LineKind.TEXT), content
 
 
-def _mark_header(found: list[Line]) -> list[Line]:
-    if not found or found[-1].kind is not LineKind.TABLE:
-        return found
-    header = found[-1]
-    return [*found[:-1], Line(LineKind.TABLE_HEADER, header.start, header.content, header.end)]
+def _mark_header(found: list[Line]) -> None:
+    """The line above a table's rule is its header."""
+    if found and found[-1].kind is LineKind.TABLE:
+        found[-1] = replace(found[-1], kind=LineKind.TABLE_HEADER)

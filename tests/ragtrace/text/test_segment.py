@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -167,7 +169,7 @@ def test_any_text_can_be_cut(text: str) -> None:
     """Units are in order, do not overlap, and each holds a letter or a digit."""
     found = units(text, parse(text, DOCUMENTS))
     assert [unit.index for unit in found] == list(range(1, len(found) + 1))
-    assert all(a.end <= b.start for a, b in zip(found, found[1:], strict=False))
+    assert all(a.end <= b.start for a, b in itertools.pairwise(found))
     assert all(any(map(str.isalnum, text[unit.start : unit.end])) for unit in found)
 
 
