@@ -54,6 +54,7 @@ PROTOCOL = 1
 """Raised when the meaning of a verdict changes through code alone."""
 
 _PLANS = 5
+_GRACE = 0.25
 _LARGE_TEXT = 200_000
 _CLAIMS, _QUESTIONS = TypeAdapter(ClaimsPart), TypeAdapter(QuestionsPart)
 
@@ -81,7 +82,7 @@ class ChatJudge:
         sleep: Sleep = asyncio.sleep,
         store: VerdictStore | None = None,
     ) -> None:
-        self._options = options or ChatOptions()
+        self._options, self._clock = options or ChatOptions(), clock
         if not self._options.key():
             raise ConfigError(
                 "no API key: set OPENAI_API_KEY, or base_url for a server that needs none", "judge.api_key"
@@ -104,7 +105,8 @@ class ChatJudge:
     async def judge(self, request: JudgeRequest) -> JudgeReply:
         """Judge one interaction. Never raises for what the endpoint or the texts do: see ``faults``."""
         language = self._options.language or request.language
-        talk = Conversation(self._endpoint, self._prompts, self._options, request.deadline)
+        deadline = _early(request.deadline, self._clock())
+        talk = Conversation(self._endpoint, self._prompts, self._options, deadline)
         with untraced():
             grounding, questions, reference = await asyncio.gather(
                 self._claims(talk, grounding_task(request, language)),
@@ -192,6 +194,11 @@ class ChatJudge:
         if part.error is None:
             remember(self._store, key, _QUESTIONS, part)
         return part
+
+
+def _early(deadline: float | None, now: float) -> float | None:
+    """A little before ``deadline``, so that what came in time gets back in time."""
+    return None if deadline is None else deadline - min(_GRACE, max(0.0, deadline - now) / 10)
 
 
 async def _settle_all(planned: Plan, talk: Conversation) -> list[Settled] | None:

@@ -1,7 +1,7 @@
 """A real HTTP server that speaks the OpenAI chat protocol and answers as a script says.
 
-``good_reply`` answers any of the judge's requests rightly enough: it reads the items of the user message as a
-model would, and supports a sentence when some document contains it.
+``good_reply`` answers any of the judge's requests as an honest model would: it reads the items of the user
+message, and supports a sentence when some document contains it.
 """
 
 from __future__ import annotations
