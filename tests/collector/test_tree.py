@@ -55,7 +55,7 @@ EVALUATION = Evaluation(
         ),
         JudgedClaim(Claim("They go to the card", 2, 25, 44, (1,)), Verdict(Support.SUPPORTED, (1,))),
     ),
-    citations=(Citation("[1]", 20, 23, (1,)), Citation("[1]", 45, 48, (1,))),
+    citations=(Citation("1", 20, 23, (1,)), Citation("1", 45, 48, (1,))),
     relevance={1: 0.9, 2: 0.1},
 )
 SPANS = (

@@ -120,9 +120,11 @@ def _score(outcome: Outcome, language: Language) -> Text:
 
 
 def _claim_text(judged: JudgedClaim, evaluation: Evaluation) -> str:
-    markers = "".join(
-        c.label for c in evaluation.citations if judged.claim.end <= c.start <= judged.claim.end + 12
-    )
+    answer = evaluation.interaction.answer or ""
+    behind = {
+        (c.start, c.end) for c in evaluation.citations if 0 <= c.start - judged.claim.end <= _MARKER_RUN
+    }
+    markers = "".join(answer[start:end] for start, end in sorted(behind))
     return f"{shorten(judged.claim.text, _MAX_CLAIM)}{f' {markers}' if markers else ''}"
 
 
