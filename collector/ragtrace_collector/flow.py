@@ -11,8 +11,8 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
 from ragtrace import semconv
 from ragtrace.extract.classify import is_rag_key, is_rag_scope
@@ -103,6 +103,7 @@ class Flow:
             return
         survey = otlp.survey(item.body, is_rag_key)
         self._parts.telemetry.count(Figure.RECEIVED, survey.spans)
+        item = replace(item, count=survey.spans)
         try:
             # A plain span may link two held ones, so it is looked at while there are any.
             is_plain = not (survey.rag or self._parts.assembler.held_spans)
@@ -114,7 +115,13 @@ class Flow:
             self._parts.telemetry.count(Figure.REFUSED, survey.spans, reason=refused.reason)
             raise
 
-    def park(self, number: int, spans: int) -> None:
+    def replay(self, requests: Iterable[tuple[int, int]]) -> None:
+        """Take over what an earlier process left in the store: number and spans of each request."""
+        for number, spans in requests:
+            self._parts.telemetry.count(Figure.REPLAYED, spans)
+            self._park(number, spans)
+
+    def _park(self, number: int, spans: int) -> None:
         """Leave a request of ``spans`` spans on disk until there is room in memory."""
         self._parked.append((number, spans))
         self._parked_spans += spans
@@ -123,7 +130,7 @@ class Flow:
     async def _take_plain(self, item: SpanBatch, spans: int) -> None:
         exporters, store = self._parts.exporters, self._parts.store
         if store is not None and not (exporters.healthy and exporters.fits(len(item.body))):
-            self.park(await store.put(item), spans)
+            self._park(await store.put(item), spans)
         else:
             await self._out.send_plain(item, spans, self._options.plain_ack)
 
@@ -137,7 +144,7 @@ class Flow:
         glances = otlp.glance(item.body)  # a request that cannot be read must not get into the store
         number = await store.put(item)
         if self._parked or not self._has_room(len(item.body)):
-            self.park(number, spans)
+            self._park(number, spans)
         else:
             self._sort(glances, number)
 
@@ -264,7 +271,10 @@ class Flow:
                 count(Figure.OUTCOMES, metric=outcome.metric, status=outcome.status)
 
     async def drain(self, within: float) -> None:
-        """Release what is held and wait up to ``within`` seconds until it is out; the rest stays on disk."""
+        """Release what is held and wait up to ``within`` seconds until it is out."""
         self._pass(self._parts.assembler.drain(self._clock()))
         await self._out.idle(within)
+
+    async def close(self) -> None:
+        """Let go of the rest; it stays on disk."""
         await self._out.close()

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 _NO_ROOM_PAUSE = 0.05
+_LAST_NOTES = 0.5
 
 
 class Store(Protocol):
@@ -101,7 +102,12 @@ class Outgoing:
         settled.add_done_callback(lambda _: self._release(spans, len(item.body)))
         if settled.done() or (await asyncio.wait([settled], timeout=within))[0] or self._store is None:
             return
-        number = await self._store.put(item)
+        try:
+            number = await self._store.put(item)
+        except Refused:
+            # It is on its way and nowhere else: the sender waits with us.
+            await asyncio.wait([settled])
+            return
         settled.add_done_callback(
             lambda done: None if done.cancelled() else self.spawn(self._forget([number]))
         )
@@ -121,7 +127,8 @@ class Outgoing:
         return not self._tasks
 
     async def close(self) -> None:
-        """Let go of what is still on its way."""
+        """Wait for the last notes to the store, let go of what is still on its way."""
+        await self.idle(_LAST_NOTES)
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -8,9 +8,10 @@ deadline goes its own way.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+import json
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from ragtrace.model import (
     Cause,
@@ -18,7 +19,6 @@ from ragtrace.model import (
     Evaluation,
     Interaction,
     JudgeInfo,
-    LogRecord,
     Status,
     Unscored,
 )
@@ -29,12 +29,9 @@ from ragtrace_collector.stages import (
     Sampled,
     Verb,
 )
+from ragtrace_collector.verdict_attributes import outcomes_json
 from ragtrace_collector.worker_handle import Pending, WorkerFailure
 from ragtrace_collector.worker_messages import Bench, Ready
-
-if TYPE_CHECKING:
-    from ragtrace_collector.otlp import RawSpan
-
 
 Deliver = Callable[[JudgedInteraction], Awaitable[None]]
 """Takes a judged interaction: the next stage's ``consume``."""
@@ -44,9 +41,19 @@ class Judging(Protocol):
     """Does the judging: :class:`ragtrace_collector.worker_handle.Worker`."""
 
     def submit(
-        self, bench: Bench, spans: Sequence[RawSpan], logs: Sequence[LogRecord], seconds: float
+        self, bench: Bench, held: HeldInteraction, seconds: float, known: Mapping[str, str]
     ) -> Pending:
         """Hand over a job without waiting."""
+
+
+class Memory(Protocol):
+    """Keeps what was judged beyond the end of the process: the spool."""
+
+    async def recall(self, key: str) -> bytes | None:
+        """What was kept under ``key``."""
+
+    async def remember(self, key: str, value: bytes) -> None:
+        """Keep ``value`` under ``key``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +87,12 @@ class Scorer:
         deliver: Deliver,
         deliver_late: Deliver,
         resample: Callable[[HeldInteraction, tuple[Evaluation, ...]], Decision],
+        memory: Memory | None = None,
         options: ScorerOptions = ScorerOptions(),
     ) -> None:
         self._judging, self._ready = judging, ready
         self._deliver, self._deliver_late = deliver, deliver_late
-        self._resample, self._options = resample, options
+        self._resample, self._memory, self._options = resample, memory, options
         self._late_tasks: set[asyncio.Task[None]] = set()
         self.in_work = 0
 
@@ -104,6 +112,7 @@ class Scorer:
                 )
         finally:
             self.in_work -= 1
+        await self._remember(held, judgement.evaluations)
         judged = JudgedInteraction(held, decision, _with_sampling(judgement.evaluations, decision), screens)
         await self._deliver(judged)
         if judgement.late is not None:
@@ -122,7 +131,8 @@ class Scorer:
         fallback = (Interaction(trace_id=held.trace_id, entry_span_id=held.entry_span_id),)
         if self.in_work > self._options.max_pending:
             return _Judgement(without_scores(fallback, metrics, judge, Status.SKIPPED, "overload"))
-        pending = self._judging.submit(bench, (*held.left, *held.spans), held.logs, deadline + late)
+        known = await self._recall(held) if bench is Bench.JUDGE else {}
+        pending = self._judging.submit(bench, held, deadline + late, known)
         try:
             return _Judgement(await asyncio.wait_for(asyncio.shield(pending.result), deadline))
         except TimeoutError:
@@ -132,6 +142,20 @@ class Scorer:
         except WorkerFailure as failure:
             found = fallback if pending.found is None else pending.found
             return _Judgement(without_scores(found, metrics, judge, Status.JUDGE_ERROR, failure.reason))
+
+    async def _recall(self, held: HeldInteraction) -> dict[str, str]:
+        """What was judged of the interaction before a restart, by entry span."""
+        found = None if self._memory is None else await self._memory.recall(self._key(held))
+        known: dict[str, str] = {} if found is None else json.loads(found)
+        return known
+
+    async def _remember(self, held: HeldInteraction, evaluations: Iterable[Evaluation]) -> None:
+        scored = {one.interaction.entry_span_id: outcomes_json(one) for one in evaluations if is_scored(one)}
+        if self._memory is not None and scored:
+            await self._memory.remember(self._key(held), json.dumps(scored).encode())
+
+    def _key(self, held: HeldInteraction) -> str:
+        return f"{held.trace_id}/{held.entry_span_id}/{self._ready.judges[Bench.JUDGE].revision}"
 
     def _follow(self, pending: Pending, judged: JudgedInteraction) -> None:
         task = asyncio.create_task(self._await_late(pending, judged))
@@ -145,6 +169,7 @@ class Scorer:
             return
         scored = tuple(one for one in evaluations if is_scored(one))
         if scored:
+            await self._remember(judged.held, scored)
             sampled = _with_sampling(scored, judged.decision)
             await self._deliver_late(replace(judged, evaluations=sampled, screens=()))
 

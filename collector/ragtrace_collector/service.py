@@ -22,6 +22,7 @@ from ragtrace_collector.policies import BUILTIN, Policy
 from ragtrace_collector.receivers import Endpoint, GrpcReceiver, HttpReceiver, Limits
 from ragtrace_collector.sampler import Sampler
 from ragtrace_collector.scorer import Scorer, ScorerOptions
+from ragtrace_collector.spool import Spool
 from ragtrace_collector.stages import HeldInteraction, JudgedInteraction
 from ragtrace_collector.stories import Stories
 from ragtrace_collector.telemetry import Figure, Telemetry
@@ -65,6 +66,12 @@ class Collector:
             read=_read,
             on_failure=lambda rule: self.telemetry.count(Figure.RULE_FAILURES, rule=rule),
         )
+        folder = config.spool.folder()
+        self._spool = (
+            None
+            if folder is None
+            else Spool(folder, max_bytes=config.spool.max_bytes, fsync=config.spool.fsync)
+        )
         self._flow = Flow(
             Parts(
                 Assembler(config.assembly),
@@ -72,6 +79,7 @@ class Collector:
                 self._exporters,
                 self.telemetry,
                 self._stories,
+                store=self._spool,
                 carriers=config.carriers,
                 show=show,
             ),
@@ -109,10 +117,15 @@ class Collector:
             await self._scorer.close()
         await self._worker.close()
         await self._exporters.stop(max(until - time.monotonic(), 0.0))
+        await self._flow.close()
+        if self._spool is not None:
+            await self._spool.close()
 
     async def _start(self) -> Running:
         config = self._config
         http, grpc, admin = self._make_doors()
+        if self._spool is not None:
+            await self._spool.open()
         await self._exporters.start()
         ready = await self._worker.start()
         scoring = config.scoring
@@ -122,10 +135,14 @@ class Collector:
             deliver=self._flow.judged,
             deliver_late=self._flow.judged_late,
             resample=self._sampler.decide,
+            memory=self._spool,
             options=ScorerOptions(config.deadline, late=scoring.late, max_pending=scoring.max_pending),
         )
         self._flow.scorer = self._scorer
         self._running = asyncio.create_task(self._flow.run())
+        if self._spool is not None:
+            self._flow.replay(self._spool.pending())
+            self.telemetry.watch(Figure.SPOOL_BYTES, lambda: float(self._spool.bytes if self._spool else 0))
         for receiver in self._receivers:
             await receiver.start()
         if admin is not None:

@@ -9,8 +9,6 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from ragtrace.records import evaluation_to_dict
-
 from ragtrace import semconv
 from ragtrace.metrics.context_noise import noise
 from ragtrace.metrics.context_precision import average_precision
@@ -25,6 +23,7 @@ from ragtrace.model import (
     RetrievedDocument,
     Score,
 )
+from ragtrace.records import evaluation_to_dict
 
 Attributes = dict[str, Any]
 
@@ -40,25 +39,18 @@ _SUFFIXES = (
     semconv.N_TOTAL_SUFFIX,
     semconv.KEPT_RATIO_SUFFIX,
 )
-_INTERACTION_KEYS = frozenset(
-    [
-        "trace_id",
-        "span_id",
-        "question",
-        "rewritten_question",
-        "history",
-        "documents",
-        "hops",
-        "answer",
-        "reference",
-        "other_references",
-        "sources",
-        "metadata",
-        "feedback",
-        "gold",
-    ]
+_RECORD_KEYS = (
+    "language",
+    "outcomes",
+    "claims",
+    "citations",
+    "diagnosis",
+    "judge",
+    "relevance",
+    "needs",
+    "sampling",
 )
-"""What the span holds already, and is not repeated in the JSON."""
+"""What the span does not hold already."""
 
 
 def entry_attributes(evaluation: Evaluation) -> Attributes:
@@ -110,14 +102,14 @@ def outcome_attributes(prefix: str, outcome: Outcome) -> Attributes:
 
 
 def outcomes_json(evaluation: Evaluation) -> str:
-    """Outcomes, claims, verdicts, quotes and citations as one JSON object, without the span's own texts."""
+    """Outcomes, claims, verdicts, quotes and citations as one JSON object, without the span's own texts.
+
+    :func:`ragtrace.records.evaluation_from_dict` reads it back.
+    """
     record = evaluation_to_dict(evaluation)
-    return json.dumps(
-        {key: value for key, value in record.items() if key not in _INTERACTION_KEYS},
-        ensure_ascii=False,
-        allow_nan=False,
-        separators=(",", ":"),
-    )
+    kept = {key: record[key] for key in _RECORD_KEYS if record.get(key) is not None}
+    kept["outcomes"] = {name: _present(outcome) for name, outcome in record["outcomes"].items()}
+    return json.dumps(kept, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def retrieval_attributes(evaluation: Evaluation) -> dict[str, Attributes]:

@@ -7,6 +7,7 @@ side by side. It ends when its pipe does, so that it never outlives a killed col
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import secrets
 import sys
@@ -101,7 +102,7 @@ class _Desk:
             interactions = _read(job)
             _send(self.out, Found(job.id, tuple(map(_without_texts, interactions))))
             seat = self.seats[job.bench]
-            judgements = (_evaluate(seat, interaction, deadline) for interaction in interactions)
+            judgements = (_evaluate(seat, one, job.known, deadline) for one in interactions)
             _send(self.out, Done(job.id, tuple(await asyncio.gather(*judgements))))
         except Exception as error:  # noqa: BLE001  # a user's judge may raise anything; the spans must go on
             _send(self.out, Failed(job.id, type(error).__name__))
@@ -120,7 +121,13 @@ def _read(job: Job) -> list[Interaction]:
     return list(extract.interactions([otlp.read_span(span) for span in job.spans], job.logs))
 
 
-async def _evaluate(seat: _Seat, interaction: Interaction, deadline: float) -> Evaluation:
+async def _evaluate(
+    seat: _Seat, interaction: Interaction, known: Mapping[str, str], deadline: float
+) -> Evaluation:
+    if (record := known.get(interaction.entry_span_id or "")) is not None:
+        from ragtrace.records import evaluation_from_dict
+
+        return evaluation_from_dict(interaction, json.loads(record))
     if seat.redactor is not None:
         interaction = redacted(interaction, seat.redactor)
     return await seat.evaluator.evaluate(interaction, deadline)

@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -25,8 +25,8 @@ from ragtrace_collector.worker_messages import (
 )
 
 if TYPE_CHECKING:
-    from ragtrace.model import Evaluation, Interaction, LogRecord
-    from ragtrace_collector.otlp import RawSpan
+    from ragtrace.model import Evaluation, Interaction
+    from ragtrace_collector.stages import HeldInteraction
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
 _STOP_WITHIN = 2.0
@@ -92,9 +92,9 @@ class Worker:
         return self._process.pid if self._process is not None and self._process.returncode is None else None
 
     def submit(
-        self, bench: Bench, spans: Sequence[RawSpan], logs: Sequence[LogRecord], seconds: float
+        self, bench: Bench, held: HeldInteraction, seconds: float, known: Mapping[str, str]
     ) -> Pending:
-        """Hand over a job. Never waits; the outcome is in the result."""
+        """Hand over a job. Never waits; the outcome is in the result. See :class:`Job` for the arguments."""
         loop = asyncio.get_running_loop()
         pending = Pending(loop.create_future())
         if not self._is_up or self._process is None or self._process.stdin is None:
@@ -103,7 +103,8 @@ class Worker:
         number = next(self._ids)
         self._pending[number] = pending
         pending.overdue = loop.call_later(seconds + self._grace, self._kill)
-        self._process.stdin.write(to_frame(Job(number, bench, tuple(spans), tuple(logs), seconds)))
+        job = Job(number, bench, (*held.left, *held.spans), held.logs, seconds, known)
+        self._process.stdin.write(to_frame(job))
         return pending
 
     async def close(self) -> None:

@@ -71,6 +71,8 @@ class Job:
     spans: tuple[RawSpan, ...]
     logs: tuple[LogRecord, ...]
     seconds: float
+    known: Mapping[str, str] = field(default_factory=dict)
+    """Entry span id → what was judged of it before, in JSON: not to be judged again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 import pytest
 
@@ -13,13 +13,11 @@ from ragtrace.model import (
     Evaluation,
     Interaction,
     JudgeInfo,
-    LogRecord,
     Score,
     Status,
     Unscored,
 )
-from ragtrace_collector.otlp import RawSpan
-from ragtrace_collector.scorer import Scorer, ScorerOptions, is_scored, without_scores
+from ragtrace_collector.scorer import Memory, Scorer, ScorerOptions, is_scored, without_scores
 from ragtrace_collector.stages import (
     Decision,
     HeldInteraction,
@@ -47,23 +45,44 @@ class Judging:
     """Stands for the worker: keeps what was submitted, and lets the test answer."""
 
     def __init__(self, *, found: tuple[Interaction, ...] | None = None) -> None:
+        self.known: Mapping[str, str] = {}
         self.jobs: list[tuple[Bench, float, Pending]] = []
         self.submitted = asyncio.Event()
         self._found = found
 
     def submit(
-        self, bench: Bench, spans: Sequence[RawSpan], logs: Sequence[LogRecord], seconds: float
+        self, bench: Bench, held: HeldInteraction, seconds: float, known: Mapping[str, str]
     ) -> Pending:
+        self.known = known
         pending = Pending(asyncio.get_running_loop().create_future(), self._found)
         self.jobs.append((bench, seconds, pending))
         self.submitted.set()
         return pending
 
 
+class Notebook:
+    """A memory that outlives its scorer."""
+
+    def __init__(self) -> None:
+        self.notes: dict[str, bytes] = {}
+
+    async def recall(self, key: str) -> bytes | None:
+        return self.notes.get(key)
+
+    async def remember(self, key: str, value: bytes) -> None:
+        self.notes[key] = value
+
+
 class Desk:
     """A scorer with the places where its results end."""
 
-    def __init__(self, judging: Judging, options: ScorerOptions, resampled: Decision = DRAWN) -> None:
+    def __init__(
+        self,
+        judging: Judging,
+        options: ScorerOptions,
+        resampled: Decision = DRAWN,
+        memory: Memory | None = None,
+    ) -> None:
         self.out: list[JudgedInteraction] = []
         self.late: list[JudgedInteraction] = []
         self.late_came = asyncio.Event()
@@ -74,6 +93,7 @@ class Desk:
             deliver_late=self._deliver_late,
             resample=lambda held, screens: resampled,
             options=options,
+            memory=memory,
         )
 
     async def _deliver(self, item: JudgedInteraction) -> None:
@@ -130,6 +150,24 @@ async def test_a_late_score_leaves_by_itself() -> None:
     assert desk.late[0].evaluations[0].outcomes["faithfulness"].value == 0.9
     assert desk.late[0].evaluations[0].sampling_probability == 0.25
     assert len(desk.out) == 1
+
+
+async def test_what_was_scored_is_known_after_a_restart() -> None:
+    """The next scorer hands the worker what the last one paid for; what had no number is asked again."""
+    notebook = Notebook()
+    for value in (
+        scored(0.7),
+        without_scores(
+            (Interaction(entry_span_id="09" * 8),), ("faithfulness",), JUDGE, Status.JUDGE_ERROR, "x"
+        )[0],
+    ):
+        judging = Judging()
+        desk = Desk(judging, PATIENT, memory=notebook)
+        task = await run(desk, judging)
+        judging.jobs[0][2].result.set_result((value,))
+        await task
+    assert list(judging.known) == ["01" * 8]
+    assert '"value":0.7' in judging.known["01" * 8]
 
 
 async def test_the_judge_is_given_the_late_time_too() -> None:

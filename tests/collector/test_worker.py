@@ -13,6 +13,8 @@ import pytest
 from ragtrace.errors import ConfigError
 from ragtrace.model import SpanRecord, Status
 from ragtrace_collector.otlp import RawSpan, encode_span
+from ragtrace_collector.stages import HeldInteraction, ReleaseReason
+from ragtrace_collector.verdict_attributes import outcomes_json
 from ragtrace_collector.worker_handle import Worker, WorkerFailure
 from ragtrace_collector.worker_messages import Bench, JudgeSetup, Setup
 
@@ -82,7 +84,7 @@ async def start(started: list[Worker], use: str, grace: float = 10.0) -> Worker:
     return worker
 
 
-def interaction() -> tuple[RawSpan, ...]:
+def interaction() -> HeldInteraction:
     """A retriever beneath a chain, in OpenInference's words."""
     root = SpanRecord(
         "ab" * 16,
@@ -113,13 +115,17 @@ def interaction() -> tuple[RawSpan, ...]:
             "retrieval.documents.0.document.id": "d1",
         },
     )
-    return (encode_span(root), encode_span(retriever))
+    return held(encode_span(root), encode_span(retriever))
+
+
+def held(*spans: RawSpan) -> HeldInteraction:
+    return HeldInteraction("ab" * 16, "01" * 8, spans, ReleaseReason.ENTRY, 0.0, 2.0)
 
 
 async def test_it_judges_what_the_spans_hold(started: list[Worker]) -> None:
     """Spans go in, evaluations come out; what a library prints does not get between."""
     worker = await start(started, "Supports")
-    pending = worker.submit(Bench.JUDGE, interaction(), (), 20.0)
+    pending = worker.submit(Bench.JUDGE, interaction(), 20.0, {})
     (evaluation,) = await asyncio.wait_for(pending.result, 20)
     assert evaluation.interaction.question == "How long do refunds take?"
     assert evaluation.interaction.entry_span_id == "01" * 8
@@ -130,7 +136,7 @@ async def test_it_judges_what_the_spans_hold(started: list[Worker]) -> None:
 async def test_it_says_what_it_found_before_it_judges(started: list[Worker]) -> None:
     """While the judge hangs, the interaction is known, without its texts."""
     worker = await start(started, "Hangs")
-    pending = worker.submit(Bench.JUDGE, interaction(), (), 0.5)
+    pending = worker.submit(Bench.JUDGE, interaction(), 0.5, {})
     (evaluation,) = await asyncio.wait_for(pending.result, 20)
     assert pending.found is not None
     assert (pending.found[0].entry_span_id, pending.found[0].question) == ("01" * 8, None)
@@ -140,10 +146,21 @@ async def test_it_says_what_it_found_before_it_judges(started: list[Worker]) -> 
 async def test_a_judge_that_raises_costs_no_more_than_its_scores(started: list[Worker]) -> None:
     """Every metric that needed the judge is an error of the judge; the words of the exception stay inside."""
     worker = await start(started, "Raises")
-    (evaluation,) = await asyncio.wait_for(worker.submit(Bench.JUDGE, interaction(), (), 20.0).result, 20)
+    (evaluation,) = await asyncio.wait_for(worker.submit(Bench.JUDGE, interaction(), 20.0, {}).result, 20)
     outcome = evaluation.outcomes["faithfulness"]
     assert outcome.status is Status.JUDGE_ERROR
     assert "secret" not in str(outcome.reason)
+
+
+async def test_what_was_judged_before_is_not_judged_again(started: list[Worker]) -> None:
+    """What a former process wrote down comes back as it was, and the judge is not asked."""
+    before = await start(started, "Supports")
+    (first,) = await asyncio.wait_for(before.submit(Bench.JUDGE, interaction(), 20.0, {}).result, 20)
+    worker = await start(started, "Raises")
+    known = {"01" * 8: outcomes_json(first)}
+    (again,) = await asyncio.wait_for(worker.submit(Bench.JUDGE, interaction(), 20.0, known).result, 20)
+    assert again.outcomes["faithfulness"].value == 1.0
+    assert (again.judge, again.claims, again.interaction) == (first.judge, first.claims, first.interaction)
 
 
 async def test_a_worker_that_dies_fails_its_jobs_and_comes_back(judges: None) -> None:
@@ -153,7 +170,7 @@ async def test_a_worker_that_dies_fails_its_jobs_and_comes_back(judges: None) ->
     try:
         await worker.start()
         with pytest.raises(WorkerFailure, match="worker_lost"):
-            await asyncio.wait_for(worker.submit(Bench.JUDGE, interaction(), (), 20.0).result, 20)
+            await asyncio.wait_for(worker.submit(Bench.JUDGE, interaction(), 20.0, {}).result, 20)
         await asyncio.wait_for(back.wait(), 20)
     finally:
         await worker.close()
@@ -168,7 +185,7 @@ async def test_a_worker_that_was_killed_is_replaced(started: list[Worker]) -> No
     async with asyncio.timeout(30):
         while True:
             try:
-                (evaluation,) = await worker.submit(Bench.JUDGE, interaction(), (), 20.0).result
+                (evaluation,) = await worker.submit(Bench.JUDGE, interaction(), 20.0, {}).result
                 break
             except WorkerFailure:
                 await asyncio.sleep(0.02)
@@ -180,7 +197,7 @@ async def test_a_worker_that_hangs_is_killed(started: list[Worker]) -> None:
     """A judge that blocks the whole process is ended after its time and the grace."""
     worker = await start(started, "Blocks", grace=0.2)
     with pytest.raises(WorkerFailure, match="worker_lost"):
-        await asyncio.wait_for(worker.submit(Bench.JUDGE, interaction(), (), 0.2).result, 20)
+        await asyncio.wait_for(worker.submit(Bench.JUDGE, interaction(), 0.2, {}).result, 20)
 
 
 @pytest.mark.parametrize(
@@ -200,7 +217,9 @@ async def test_spans_without_an_interaction_give_none(started: list[Worker]) -> 
     """An embedding alone is no interaction: no evaluation, no error."""
     worker = await start(started, "Supports")
     span = SpanRecord("ab" * 16, "01" * 8, None, "embed", attributes={"openinference.span.kind": "EMBEDDING"})
-    assert await asyncio.wait_for(worker.submit(Bench.JUDGE, (encode_span(span),), (), 20.0).result, 20) == ()
+    assert (
+        await asyncio.wait_for(worker.submit(Bench.JUDGE, held(encode_span(span)), 20.0, {}).result, 20) == ()
+    )
 
 
 async def test_a_closed_worker_takes_no_jobs(started: list[Worker]) -> None:
@@ -208,5 +227,5 @@ async def test_a_closed_worker_takes_no_jobs(started: list[Worker]) -> None:
     worker = await start(started, "Supports")
     await worker.close()
     with pytest.raises(WorkerFailure, match="worker_down"):
-        await worker.submit(Bench.JUDGE, interaction(), (), 20.0).result
+        await worker.submit(Bench.JUDGE, interaction(), 20.0, {}).result
     await worker.close()
