@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from ragtrace.judges._chat.entries import Entry, Shown
+from ragtrace.judges._chat.entries import Entry
 from ragtrace.judges._chat.parts import (
     ClaimsPart,
     QuestionsPart,
@@ -13,7 +13,7 @@ from ragtrace.judges._chat.parts import (
     says_the_same,
     shown_documents,
 )
-from ragtrace.judges._chat.quotes import quoted_in
+from ragtrace.judges._chat.quotes import Evidence
 from ragtrace.judges.base import Fault, JudgeReply, JudgeRequest, ReferenceClaim, Usage, Want
 from ragtrace.model import Claim, JudgedClaim, Need, Status, Support, Unit, Verdict
 
@@ -48,9 +48,10 @@ def assemble(
 
 def _claims(request: JudgeRequest, part: ClaimsPart) -> tuple[JudgedClaim, ...]:
     """Every claim of every check-worthy unit; a unit that was not judged is one claim without a verdict."""
-    evidence = shown_documents(request.interaction)
-    recorded = request.interaction.documents is not None
-    nothing_to_find = recorded and not (evidence or request.interaction.history)
+    interaction = request.interaction
+    documents = shown_documents(interaction)
+    evidence = Evidence(documents)
+    nothing_to_find = interaction.documents is not None and not (documents or interaction.history)
     judged: list[JudgedClaim] = []
     for unit in request.units:
         if not unit.check_worthy:
@@ -65,10 +66,10 @@ def _claims(request: JudgeRequest, part: ClaimsPart) -> tuple[JudgedClaim, ...]:
     return tuple(judged)
 
 
-def _from_entry(unit: Unit, entry: Entry, evidence: Sequence[Shown]) -> JudgedClaim:
+def _from_entry(unit: Unit, entry: Entry, evidence: Evidence) -> JudgedClaim:
     if entry.support is None or not entry.decided:
         return _judged(unit, entry.text, None, {})
-    quoted = quoted_in(entry.quote, evidence)
+    quoted = evidence.holding(entry.quote)
     if entry.support is Support.NOT_FOUND:
         verdict = Verdict(entry.support, confidence=entry.confidence)
     else:
@@ -110,6 +111,7 @@ def _reference_claims(request: JudgeRequest, part: ClaimsPart) -> tuple[Referenc
     interaction = request.interaction
     same = says_the_same(interaction.answer, interaction.reference)
     nothing_to_find = interaction.documents == ()
+    evidence = Evidence(shown_documents(interaction))
     claims: list[ReferenceClaim] = []
     for unit in reference_units(interaction):
         if not unit.check_worthy:
@@ -121,17 +123,13 @@ def _reference_claims(request: JudgeRequest, part: ClaimsPart) -> tuple[Referenc
         if known is None:
             claims.append(unknown)
             continue
-        claims += [
-            _reference_claim(entry, same, shown_documents(interaction))
-            for entry in known
-            if entry.support is not None
-        ]
+        claims += [_reference_claim(entry, same, evidence) for entry in known if entry.support is not None]
     return tuple(claims)
 
 
-def _reference_claim(entry: Entry, same: bool, evidence: Sequence[Shown]) -> ReferenceClaim:
+def _reference_claim(entry: Entry, same: bool, evidence: Evidence) -> ReferenceClaim:
     attributed = entry.support is Support.SUPPORTED if entry.decided else None
-    documents = quoted_in(entry.quote, evidence) if attributed else ()
+    documents = evidence.holding(entry.quote) if attributed else ()
     return ReferenceClaim(entry.text, attributed, documents, True if same else entry.in_answer)
 
 

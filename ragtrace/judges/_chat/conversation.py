@@ -11,7 +11,7 @@ from ragtrace.judges._chat.endpoint import Endpoint
 from ragtrace.judges._chat.entries import Entry, Findings, Task
 from ragtrace.judges._chat.options import ChatOptions
 from ragtrace.judges._chat.prompting import PromptSet
-from ragtrace.judges._chat.quotes import quoted_in
+from ragtrace.judges._chat.quotes import Evidence
 from ragtrace.judges._chat.reading import read_findings, read_questions
 from ragtrace.judges._chat.rendering import Prompt, questions_prompt, task_prompt
 from ragtrace.judges._chat.tokens import estimate_tokens, prompt_tokens
@@ -87,9 +87,10 @@ class Conversation:
         threshold = self._options.threshold
         if threshold is None:
             return found
+        evidence = Evidence(task.documents)
 
         def judged(entry: Entry) -> Entry:
-            return with_threshold(entry, threshold, evidence=bool(quoted_in(entry.quote, task.documents)))
+            return with_threshold(entry, threshold, evidence=bool(evidence.holding(entry.quote)))
 
         return replace(found, entries={n: tuple(map(judged, known)) for n, known in found.entries.items()})
 

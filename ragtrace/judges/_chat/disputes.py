@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ragtrace.judges._chat.entries import Entry, Findings, Shown, Task
-from ragtrace.judges._chat.quotes import normalised, quoted_in
+from ragtrace.judges._chat.entries import Entry, Findings, Task
+from ragtrace.judges._chat.quotes import Evidence, normalised
 from ragtrace.judges._chat.relatedness import terms
 from ragtrace.model import Support
 
@@ -24,7 +24,7 @@ class Dispute:
     number: int
 
 
-def disputed(entry: Entry, documents: Sequence[Shown]) -> bool:
+def disputed(entry: Entry, evidence: Evidence) -> bool:
     """Whether the documents, or the entry's own pair verdicts, speak against the verdict.
 
     SUPPORTED or CONTRADICTED by a quote that is in no document; NOT_FOUND although a cited document is said
@@ -32,18 +32,19 @@ def disputed(entry: Entry, documents: Sequence[Shown]) -> bool:
     """
     if entry.support is Support.NOT_FOUND:
         claim = normalised(entry.text)
-        verbatim = len(claim) >= _LEAST_VERBATIM and bool(quoted_in(entry.text, documents))
+        verbatim = len(claim) >= _LEAST_VERBATIM and bool(evidence.holding(entry.text))
         return verbatim or Support.SUPPORTED in entry.pairs.values()
-    return entry.support is not None and not quoted_in(entry.quote, documents)
+    return entry.support is not None and not evidence.holding(entry.quote)
 
 
 def disputes(task: Task, found: Findings) -> tuple[Dispute, ...]:
     """All disputed entries of ``found``, numbered as the request that asks again numbers them."""
+    evidence = Evidence(task.documents)
     entries = [
         (entry, index)
         for known in found.entries.values()
         for index, entry in enumerate(known)
-        if disputed(entry, task.documents)
+        if disputed(entry, evidence)
     ]
     return tuple(Dispute(entry, index, number) for number, (entry, index) in enumerate(entries, 2))
 
@@ -66,22 +67,23 @@ def dispute_task(task: Task, open_: Sequence[Dispute]) -> Task:
 
 def resolved(task: Task, found: Findings, open_: Sequence[Dispute], again: Findings | None) -> Findings:
     """``found`` with each disputed entry settled by the second reply; undecided where there was none."""
+    evidence = Evidence(task.documents)
     entries: dict[int, list[Entry]] = {number: list(known) for number, known in found.entries.items()}
     for dispute in open_:
         second = again.entries.get(dispute.number, ()) if again is not None else ()
-        entries[dispute.entry.number][dispute.index] = _settle(dispute.entry, second, task.documents)
+        entries[dispute.entry.number][dispute.index] = _settle(dispute.entry, second, evidence)
     settled: Mapping[int, tuple[Entry, ...]] = {number: tuple(known) for number, known in entries.items()}
     return replace(found, entries=settled)
 
 
-def _settle(first: Entry, second: Sequence[Entry], documents: Sequence[Shown]) -> Entry:
+def _settle(first: Entry, second: Sequence[Entry], evidence: Evidence) -> Entry:
     """The claim as the second reply has it: what it says with evidence, else NOT_FOUND.
 
     Where the reply split the claim, all parts must be supported, and one contradicted part contradicts it.
     """
     if not second:
         return replace(first, decided=False)
-    proven = [entry for entry in second if quoted_in(entry.quote, documents)]
+    proven = [entry for entry in second if evidence.holding(entry.quote)]
     contradicting = [entry for entry in proven if entry.support is Support.CONTRADICTED]
     supporting = [entry for entry in proven if entry.support is Support.SUPPORTED]
     if not contradicting and len(supporting) < len(second):

@@ -26,12 +26,16 @@ def normalised(text: str) -> str:
     return _GLUE.sub("", _SPACE.sub(" ", _MARKUP.sub("", folded)))
 
 
-def quoted_in(quote: str, documents: Iterable[Shown]) -> tuple[int, ...]:
-    """Ranks of the documents that hold ``quote``: all its parts (split at ellipses), in order."""
-    parts = [part for raw in _ELLIPSIS.split(quote) if len(part := normalised(raw).strip(_EDGE)) > 1]
-    if not parts:
-        return ()
-    return tuple(document.rank for document in documents if _in_order(parts, normalised(document.text)))
+class Evidence:
+    """Documents made ready for looking up many quotes."""
+
+    def __init__(self, documents: Iterable[Shown]) -> None:
+        self._texts = [(document.rank, normalised(document.text)) for document in documents]
+
+    def holding(self, quote: str) -> tuple[int, ...]:
+        """Ranks of the documents that hold ``quote``: all its parts (split at ellipses), in order."""
+        parts = [part for raw in _ELLIPSIS.split(quote) if len(part := normalised(raw).strip(_EDGE)) > 1]
+        return tuple(rank for rank, text in self._texts if parts and _in_order(parts, text))
 
 
 def _in_order(parts: list[str], text: str) -> bool:

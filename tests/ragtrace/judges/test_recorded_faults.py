@@ -13,7 +13,7 @@ from servers.openai_chat import Answer, Chat, FakeOpenAI, Http, Script, Seen, go
 
 from ragtrace.evaluation import Evaluator
 from ragtrace.judges._chat.entries import Shown
-from ragtrace.judges._chat.quotes import quoted_in
+from ragtrace.judges._chat.quotes import Evidence
 from ragtrace.judges.base import Usage, Want
 from ragtrace.judges.chat import ChatJudge, ChatOptions
 from ragtrace.model import Cause, Evaluation, Interaction, Status
@@ -327,4 +327,4 @@ async def test_the_cost_is_known_beforehand(
 def test_chinese_quotes_are_found(faults: dict[str, Fault]) -> None:
     """F43: quotation marks of any kind around a quote do not hide it."""
     repro = faults["F43"]["repro"]
-    assert quoted_in(repro["answer"], [Shown(1, repro["contexts"][0])]) == (1,)
+    assert Evidence([Shown(1, repro["contexts"][0])]).holding(repro["answer"]) == (1,)
