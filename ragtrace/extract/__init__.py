@@ -9,9 +9,9 @@ it. What an interaction is, is then decided once for all dialects: where it begi
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from ragtrace.extract.build import build, cut_length
+from ragtrace.extract.build import of_trace
 from ragtrace.extract.classify import is_entry_candidate, is_rag_key, is_rag_scope, is_rag_span
 from ragtrace.extract.dialects.haystack import Haystack
 from ragtrace.extract.dialects.langfuse import Langfuse
@@ -28,10 +28,9 @@ from ragtrace.extract.dialects.traceloop import Traceloop
 from ragtrace.extract.dialects.trulens import TruLens
 from ragtrace.extract.dialects.vector_store import VectorStore
 from ragtrace.extract.explain import explain
-from ragtrace.extract.scopes import find_scopes
 from ragtrace.extract.step import Dialect, Step
-from ragtrace.extract.stitch import Trace, by_session, with_lone_calls
-from ragtrace.extract.tree import Tree, once
+from ragtrace.extract.stitch import Trace, by_session, may_be_joined, with_lone_calls
+from ragtrace.extract.tree import once
 from ragtrace.model import Interaction, LogRecord, SpanRecord
 
 __all__ = [
@@ -85,9 +84,12 @@ def interactions(
     by_trace: dict[str, list[SpanRecord]] = defaultdict(list)
     for span in spans:
         by_trace[span.trace_id].append(span)
-    traces = [_translate(once(trace), by_span, dialects) for trace in by_trace.values()]
-    whole = with_lone_calls(by_session(traces) if stitch else traces)
-    return [found for trace in whole for found in _of_trace(trace)]
+    traces: Iterable[Trace] = (_translate(once(trace), by_span, dialects) for trace in by_trace.values())
+    if stitch:
+        traces = by_session(list(traces))
+    read = [trace if may_be_joined(trace) else _of_trace(trace) for trace in traces]
+    whole = iter(with_lone_calls([trace for trace in read if isinstance(trace, Trace)]))
+    return [one for found in read for one in (_of_trace(next(whole)) if isinstance(found, Trace) else found)]
 
 
 def _translate(
@@ -100,19 +102,17 @@ def _translate(
 
 
 def _read(span: SpanRecord, logs: tuple[LogRecord, ...], dialects: Sequence[Dialect]) -> Step | None:
-    for dialect in dialects:
-        if dialect.claims(span):
-            try:
+    try:
+        for dialect in dialects:
+            if dialect.claims(span):
                 return dialect.read(span, logs)
-            except Exception:  # noqa: BLE001  # nonsense in one span must not cost the others
-                return None
+    except Exception:  # noqa: BLE001  # nonsense in one span must not cost the others
+        return None
     return None
 
 
 def _of_trace(trace: Trace) -> list[Interaction]:
-    if not trace.steps:
+    try:
+        return of_trace(trace)
+    except Exception:  # noqa: BLE001  # what no reader foresaw in one trace must not cost the others
         return []
-    tree = Tree(trace.steps, trace.spans)
-    limit = cut_length(trace.spans)
-    built = (build(tree, scope, limit) for scope in find_scopes(tree))
-    return [interaction for interaction in built if interaction is not None]

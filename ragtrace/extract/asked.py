@@ -6,7 +6,7 @@ Every finder returns the text with the place where it was found, or ``None``; th
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -110,13 +110,19 @@ def find_rewritten(scope: Scope, question: str | None) -> Found | None:
         if (text := step.facts.rewritten_question) is not None:
             return Found(text, step.source(step.facts.keys.get("rewritten_question", "rewritten_question")))
     for step in scope.steps:
-        value = step.output.value if step.role in COMPOSITES and step.output is not None else None
-        if isinstance(value, Mapping):
+        field = step.output
+        if step.role in COMPOSITES and field is not None and _may_name(field.raw, REWRITTEN_KEYS):
+            value = field.value if isinstance(field.value, dict) else {}
             for key in REWRITTEN_KEYS:
                 text = text_or_none(value.get(key))
-                if text is not None and text != question and step.output is not None:
-                    return Found(text, step.source(step.output.key))
+                if text is not None and text != question:
+                    return Found(text, step.source(field.key))
     return _condensed(scope.steps, question)
+
+
+def _may_name(raw: Any, keys: Sequence[str]) -> bool:
+    """A cheap look before decoding."""
+    return not isinstance(raw, str) or any(key in raw for key in keys)
 
 
 def _condensed(steps: Sequence[Step], question: str | None) -> Found | None:
@@ -152,7 +158,7 @@ def find_history(scope: Scope, call: Step | None) -> tuple[Turn, ...]:
             return step.facts.history
     entry = scope.entry
     given = entry.input.value if entry is not None and entry.input is not None else None
-    if isinstance(given, Mapping):
+    if isinstance(given, dict):
         for key in HISTORY_KEYS:
             if turns := _turns(read_messages(unwrap(given.get(key)))):
                 return turns

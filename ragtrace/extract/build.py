@@ -11,8 +11,9 @@ from ragtrace import semconv as sc
 from ragtrace.extract import asked
 from ragtrace.extract.prompt import context_variables, in_prompt_order, with_texts
 from ragtrace.extract.ranking import Ranking, rank
-from ragtrace.extract.scopes import Scope
+from ragtrace.extract.scopes import Scope, find_scopes
 from ragtrace.extract.step import Role, Step
+from ragtrace.extract.stitch import Trace
 from ragtrace.extract.tree import Tree
 from ragtrace.extract.values import text_or_none
 from ragtrace.model import Interaction, RetrievedDocument, SpanRecord
@@ -40,6 +41,16 @@ class _Placed:
     documents: tuple[RetrievedDocument, ...] | None
     source: str | None
     missing: tuple[str, ...] = ()
+
+
+def of_trace(trace: Trace) -> list[Interaction]:
+    """The interactions of one trace, in the order in which they began."""
+    if not trace.steps:
+        return []
+    tree = Tree(trace.steps, trace.spans)
+    limit = cut_length(trace.spans)
+    built = (build(tree, scope, limit) for scope in find_scopes(tree))
+    return [interaction for interaction in built if interaction is not None]
 
 
 def build(tree: Tree, scope: Scope, limit: int | None) -> Interaction | None:

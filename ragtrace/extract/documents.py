@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import isfinite
 from typing import Any
 
 from ragtrace.documents import LIST_KEYS, content_id, read_document
@@ -103,7 +104,7 @@ def _rows(value: Any, strict: bool, depth: int) -> list[Any] | None:
             return _rows(value[0], strict, depth + 1)
         rows = [_row(item) for item in value]
         return rows if all(_is_document(row, strict) for row in rows) else None
-    return _rows_of_object(value, strict, depth) if isinstance(value, Mapping) else None
+    return _rows_of_object(value, strict, depth) if isinstance(value, dict) else None
 
 
 def _rows_of_object(value: Mapping[str, Any], strict: bool, depth: int) -> list[Any] | None:
@@ -117,7 +118,7 @@ def _rows_of_object(value: Mapping[str, Any], strict: bool, depth: int) -> list[
             return rows
     for key in _WRAPPERS:
         inner = unwrap(value.get(key))
-        if isinstance(inner, Mapping | list) and (rows := _rows(inner, strict, depth + 1)) is not None:
+        if isinstance(inner, dict | list) and (rows := _rows(inner, strict, depth + 1)) is not None:
             return rows
     return None
 
@@ -127,9 +128,9 @@ def _row(item: Any) -> Any:
     item = unwrap(item)
     if isinstance(item, str):
         return _repr_row(item)
-    if isinstance(item, Mapping):
+    if isinstance(item, dict):
         inner = item.get("kwargs")
-        return inner if "lc" in item and isinstance(inner, Mapping) else item
+        return inner if "lc" in item and isinstance(inner, dict) else item
     return item
 
 
@@ -152,12 +153,12 @@ def _number(text: str | None) -> float | None:
 def _is_document(row: Any, strict: bool) -> bool:
     if isinstance(row, str):
         return not strict and not row.startswith(("<", "Document("))
-    if not isinstance(row, Mapping) or "role" in row:
+    if not isinstance(row, dict) or "role" in row:
         return False
     if not strict:
         return True
     node = row.get("node") or row.get("document")
-    if isinstance(node, Mapping):
+    if isinstance(node, dict):
         return True
     known = any(
         row.get(key) is not None
@@ -169,7 +170,7 @@ def _is_document(row: Any, strict: bool) -> bool:
 
 def _document(row: Any, rank: int) -> RetrievedDocument:
     stated = None
-    if isinstance(row, Mapping) and row.get("id_source") in _ID_SOURCES:
+    if isinstance(row, dict) and row.get("id_source") in _ID_SOURCES:
         stated, row = row["id_source"], {key: value for key, value in row.items() if key != "id_source"}
     document = read_document(row, rank)
     if document is None:
@@ -222,7 +223,33 @@ def flattened(attributes: Mapping[str, Any], prefix: str) -> DocumentList | None
     return DocumentList(items, total > len(rows) or any(item.text is None for item in items), total)
 
 
-def _flat_document(fields: dict[str, Any], rank: int) -> RetrievedDocument:
+def _flat_document(fields: Mapping[str, Any], rank: int) -> RetrievedDocument:
+    identity, text, score = fields.get("id"), fields.get("content"), fields.get("score")
     metadata = decode(fields["metadata"]).value if "metadata" in fields else None
-    row = {**fields, "metadata": metadata if isinstance(metadata, Mapping) else {}}
+    metadata = metadata if isinstance(metadata, dict) else {}
+    if identity and isinstance(identity, str) and isinstance(score, float) and isfinite(score) and text:
+        return _given_in_full(fields, rank, score, metadata)
+    row = {**fields, "metadata": metadata}
     return _document({key: value for key, value in row.items() if value != OI_REDACTED}, rank)
+
+
+def _given_in_full(
+    fields: Mapping[str, Any], rank: int, score: float, metadata: Mapping[str, Any]
+) -> RetrievedDocument:
+    """Most documents name all that they have: nothing need be looked for in their metadata."""
+    identity: str = fields["id"]
+    stated = fields.get("id_source")
+    shown = "content_hash" if identity.startswith(_HASH_PREFIX) else "given"
+    distance, reranked = fields.get("distance"), fields.get("rerank_score")
+    return mend(
+        RetrievedDocument(
+            identity,
+            rank,
+            fields["content"],
+            stated if stated in _ID_SOURCES else shown,  # type: ignore[arg-type]  # one of the four
+            score,
+            distance if isinstance(distance, float) else None,
+            reranked if isinstance(reranked, float) else None,
+            metadata,
+        )
+    )

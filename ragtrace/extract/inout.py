@@ -87,9 +87,9 @@ def _variables(given: Field | None) -> Mapping[str, Any]:
     """What a prompt template was filled with is its input."""
     value = None if given is None else given.value
     for wrapper in ("inputs", "input", "kwargs"):
-        if isinstance(value, Mapping) and isinstance(value.get(wrapper), Mapping):
+        if isinstance(value, dict) and isinstance(value.get(wrapper), dict):
             value = value[wrapper]
-    return value if isinstance(value, Mapping) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def _keys(given: Field | None, output: Field | None) -> Mapping[str, str]:

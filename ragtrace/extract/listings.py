@@ -68,7 +68,7 @@ def _carried(tree: Tree, step: Step, ended: int, holds_retrieval: bool) -> Itera
     taken = _listed(step.input)
     if step.input is not None and taken is not None and taken.items:
         yield Listing(step.span.start_ns, step, taken, Move.HANDED_ON, step.source(step.input.key))
-    made = _listed(step.output)
+    made = _listed(step.output) if step.role is not Role.PROMPT else None  # a prompt's output is a prompt
     if step.output is None or made is None:
         return
     alone = isinstance(step.output.value, list) and not holds_retrieval and taken is None

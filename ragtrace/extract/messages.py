@@ -66,14 +66,14 @@ def _messages(value: Any, default: Speaker, depth: int) -> Iterable[Message]:
     value = unwrap(value, 1)
     if depth > _MAX_NESTING:
         return
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         yield from _of_object(value, default, depth)
     elif isinstance(value, list | tuple):
         if (pair := _pair(value)) is not None:
             yield pair
             return
         for item in value:
-            if isinstance(item, Mapping | list | tuple):
+            if isinstance(item, dict | list | tuple):
                 yield from _messages(item, default, depth + 1)
 
 
@@ -83,13 +83,13 @@ def _of_object(value: Mapping[str, Any], default: Speaker, depth: int) -> Iterab
         yield message
         return
     for key in _WRAPPERS:
-        if isinstance(inner := unwrap(value.get(key), 1), Mapping | list):
+        if isinstance(inner := unwrap(value.get(key), 1), dict | list):
             speaker: Speaker = "user" if key == "messages" else "assistant"
             yield from _messages(inner, speaker, depth + 1)
             return
     if isinstance(output := value.get("output"), list) and str(value.get("object")) == "response":
         yield from _messages(output, "assistant", depth + 1)
-    elif isinstance(content := value.get("content"), Mapping):
+    elif isinstance(content := value.get("content"), dict):
         yield from _messages(content, default, depth + 1)
 
 
@@ -104,7 +104,7 @@ def _pair(value: Sequence[Any]) -> Message | None:
 def _message(value: Mapping[str, Any]) -> Message | None:
     """One message, where ``value`` is one."""
     inner = value.get("kwargs") if "lc" in value else value.get("data")
-    if isinstance(inner, Mapping) and (speaker := _speaker(value, inner)) is not None:
+    if isinstance(inner, dict) and (speaker := _speaker(value, inner)) is not None:
         return _spoken(speaker, inner)
     if value.get("type") in _CALL_PARTS:
         return Message("assistant", None, calls=True)
@@ -137,7 +137,7 @@ def _spoken(speaker: Speaker, fields: Mapping[str, Any]) -> Message:
 
 def _has_call(content: Any) -> bool:
     return isinstance(content, list) and any(
-        isinstance(part, Mapping) and part.get("type") in _CALL_PARTS for part in content
+        isinstance(part, dict) and part.get("type") in _CALL_PARTS for part in content
     )
 
 
@@ -147,7 +147,7 @@ def content_text(content: Any, depth: int = 0) -> str | None:
         return text_or_none(content)
     if depth > _MAX_NESTING:
         return None
-    if isinstance(content, Mapping):
+    if isinstance(content, dict):
         return _part_text(content, depth)
     if isinstance(content, list | tuple):
         texts = [text for part in content if (text := content_text(part, depth + 1)) is not None]

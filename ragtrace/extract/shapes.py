@@ -51,7 +51,7 @@ def question_in(value: Any, depth: int = 0) -> str | None:
         return None
     if isinstance(value, list):
         return _asked_in(value, depth) or _only_text(value)
-    return _question_of_object(value, depth) if isinstance(value, Mapping) else None
+    return _question_of_object(value, depth) if isinstance(value, dict) else None
 
 
 def _question_of_object(value: Mapping[str, Any], depth: int) -> str | None:
@@ -70,18 +70,15 @@ def _asked_in(value: Any, depth: int) -> str | None:
     """The last user message, or the question in it where it is the JSON of a chain's input."""
     said = last_text(read_messages(value), "user")
     inner = unwrap(said, 1)
-    return question_in(inner, depth + 1) if isinstance(inner, Mapping) else said
+    return question_in(inner, depth + 1) if isinstance(inner, dict) else said
 
 
 def _question_of_arguments(args: list[Any], kwargs: Any, depth: int) -> str | None:
     """A call whose positional arguments lost their names: the first text among them."""
-    if (
-        isinstance(kwargs, Mapping)
-        and (named := _first(kwargs, QUESTION_KEYS, depth, question_in)) is not None
-    ):
+    if isinstance(kwargs, dict) and (named := _first(kwargs, QUESTION_KEYS, depth, question_in)) is not None:
         return named
     for argument in args:
-        if isinstance(argument, str | Mapping) or _are_messages(argument):
+        if isinstance(argument, str | dict) or _are_messages(argument):
             asked = question_in(argument, depth + 1)
             if asked is not None:
                 return asked
@@ -101,7 +98,7 @@ def _first(value: Mapping[str, Any], keys: tuple[str, ...], depth: int, read: An
 
 def _of_components(value: Mapping[str, Any], keys: tuple[str, ...]) -> str | None:
     """``{"retriever": {"query": …}, "prompt": {"question": …}}``: a pipeline's input by component."""
-    components = [inner for inner in value.values() if isinstance(inner, Mapping)]
+    components = [inner for inner in value.values() if isinstance(inner, dict)]
     for key in keys:
         for component in components:
             if (text := _plain_text(component.get(key))) is not None:
@@ -129,7 +126,7 @@ def answer_in(value: Any, depth: int = 0) -> str | None:
     """The answer in a decoded output; ``None`` where no name tells it."""
     if isinstance(value, str):
         inner = unwrap(value)
-        if isinstance(inner, Mapping | list):
+        if isinstance(inner, dict | list):
             return answer_in(inner, depth + 1) if depth <= _MAX_NESTING else None
         text = text_or_none(inner)
         return None if text is None or _is_repr(text) else strip_role(text)
@@ -137,7 +134,7 @@ def answer_in(value: Any, depth: int = 0) -> str | None:
         return None
     if isinstance(value, list):
         return final_reply(read_messages(value, "assistant")) or _answer_of_list(value, depth)
-    return _answer_of_object(value, depth) if isinstance(value, Mapping) else None
+    return _answer_of_object(value, depth) if isinstance(value, dict) else None
 
 
 def _answer_of_list(value: list[Any], depth: int) -> str | None:

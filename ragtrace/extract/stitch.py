@@ -52,19 +52,29 @@ def by_session(traces: Sequence[Trace]) -> list[Trace]:
     return [together(group) for group in groups.values()]
 
 
+def may_be_joined(trace: Trace) -> bool:
+    """Whether a trace waits for a model call, or is a lone one."""
+    return _is_lone_call(trace) or _lacks_answer(trace)
+
+
 def with_lone_calls(traces: Sequence[Trace]) -> list[Trace]:
-    """Lone model calls joined to the retrievals that they answer, where each fits one of the other only."""
+    """Lone model calls joined to the retrievals that they answer, where each fits one of the other only.
+
+    One trace for each of ``traces``, in their order; an empty one stands for a call that went elsewhere.
+    """
     calls = sorted((_Call.of(t) for t in traces if _is_lone_call(t)), key=lambda call: call.began)
-    fits = [
-        (trace, call) for trace in traces if calls and _lacks_answer(trace) for call in _fitting(trace, calls)
-    ]
+    waiting = [trace for trace in traces if _lacks_answer(trace)] if calls else []
+    fits = [(trace, call) for trace in waiting for call in _fitting(trace, calls)]
     by_trace, by_call = Counter(id(trace) for trace, _ in fits), Counter(id(call) for _, call in fits)
     joined = {id(t): call.trace for t, call in fits if by_trace[id(t)] == by_call[id(call)] == 1}
-    taken = {id(trace) for trace in joined.values()}
+    gone = {id(trace) for trace in joined.values()}
     return [
-        together([trace, joined[id(trace)]]) if id(trace) in joined else trace
+        together([trace, joined[id(trace)]])
+        if id(trace) in joined
+        else Trace(())
+        if id(trace) in gone
+        else trace
         for trace in traces
-        if id(trace) not in taken
     ]
 
 

@@ -58,12 +58,12 @@ def _role(attributes: Mapping[str, Any], given: Field | None, output: Field | No
         if pattern.search(name):
             return role
     taken, made = (field.value if field is not None else None for field in (given, output))
-    if isinstance(made, Mapping) and "replies" in made:
+    if isinstance(made, dict) and "replies" in made:
         return Role.GENERATION
     if (
-        isinstance(made, Mapping)
+        isinstance(made, dict)
         and "documents" in made
-        and not (isinstance(taken, Mapping) and "documents" in taken)
+        and not (isinstance(taken, dict) and "documents" in taken)
     ):
         return Role.RETRIEVAL
     return Role.CHAIN

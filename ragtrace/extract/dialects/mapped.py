@@ -80,7 +80,7 @@ class AttributeMapping:
         Raises:
             ConfigError: it is no mapping, or a key is unknown or of the wrong type; the path names it.
         """
-        if not isinstance(document, Mapping):
+        if not isinstance(document, dict):
             raise ConfigError("expected an object", "mapping")
         known = [f.name for f in fields(cls) if f.init]
         for key in document:
@@ -138,7 +138,7 @@ class AttributeMapping:
 
 
 def _span_mapping(value: Any, path: str) -> SpanMapping:
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         raise ConfigError("expected an object", path)
     known = [f.name for f in fields(SpanMapping)]
     for key, text in value.items():
@@ -175,7 +175,7 @@ def at_path(attributes: Mapping[str, Any], path: str | None) -> Any:
 
 
 def _inside(value: Any, key: str) -> Any:
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return value.get(key)
     if isinstance(value, list) and key.lstrip("-").isdigit() and -len(value) <= int(key) < len(value):
         return value[int(key)]
@@ -216,6 +216,6 @@ _ITEM_KEYS = ("text", "id", "score", "distance", "metadata")
 
 def _renamed(item: Any, renamed: Mapping[str, str]) -> Any:
     item = decode(item).value
-    if not isinstance(item, Mapping):
+    if not isinstance(item, dict):
         return item
     return {mine: found for mine, theirs in renamed.items() if (found := at_path(item, theirs)) is not None}

@@ -10,7 +10,7 @@ from ragtrace import semconv as sc
 from ragtrace.extract.dialects.openinference import read_openinference
 from ragtrace.extract.dialects.otel_genai import prompt_of
 from ragtrace.extract.documents import DocumentList, documents_in, flattened
-from ragtrace.extract.step import Facts, Role, Step
+from ragtrace.extract.step import NO_FACTS, Facts, Role, Step
 from ragtrace.extract.values import decode, text_or_none
 from ragtrace.model import Feedback, GivenCitation, Language, LogRecord, SpanRecord, Turn
 
@@ -71,7 +71,12 @@ def _packed(attributes: Mapping[str, Any], key: str) -> DocumentList | None:
     return documents_in(decoded.value, cut=decoded.cut)
 
 
+_FACTS = frozenset({*_FACT_KEYS.values(), sc.PARTIAL, sc.LANGUAGE, sc.APP, sc.TRUNCATED})
+
+
 def _facts(a: Mapping[str, Any]) -> Facts:
+    if _FACTS.isdisjoint(a):
+        return NO_FACTS
     return Facts(
         question=text_or_none(a.get(sc.QUESTION)),
         rewritten_question=text_or_none(a.get(sc.REWRITTEN_QUESTION)),
@@ -93,7 +98,7 @@ def _rows(attributes: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
     if key not in attributes:
         return []
     value = decode(attributes[key]).value
-    return [row for row in value if isinstance(row, Mapping)] if isinstance(value, list) else []
+    return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
 
 
 def _text(row: Mapping[str, Any], key: str) -> str | None:
@@ -102,7 +107,7 @@ def _text(row: Mapping[str, Any], key: str) -> str | None:
 
 def _gold(attributes: Mapping[str, Any]) -> Mapping[str, float] | None:
     value = decode(attributes.get(sc.GOLD)).value
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return None
     return {str(k): float(v) for k, v in value.items() if isinstance(v, int | float)}
 
@@ -140,11 +145,11 @@ def _kept_ratio(attributes: Mapping[str, Any]) -> float:
 
 def _cuts(attributes: Mapping[str, Any]) -> list[tuple[str, Any]]:
     value = decode(attributes.get(sc.TRUNCATED)).value
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return [(str(key), length) for key, length in value.items()]
     if not isinstance(value, list):
         return []
     pairs = [
-        (r.get("key") or r.get("attribute"), r.get("length")) if isinstance(r, Mapping) else r for r in value
+        (r.get("key") or r.get("attribute"), r.get("length")) if isinstance(r, dict) else r for r in value
     ]
     return [(str(p[0]), p[1]) for p in pairs if isinstance(p, list | tuple) and len(p) == 2]

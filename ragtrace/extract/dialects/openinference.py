@@ -12,7 +12,7 @@ from typing import Any
 from ragtrace import semconv as sc
 from ragtrace.extract.documents import DocumentList, documents_in, flattened, may_hold_documents
 from ragtrace.extract.known import completed
-from ragtrace.extract.messages import Message, read_messages
+from ragtrace.extract.messages import Message, Speaker, read_messages
 from ragtrace.extract.shapes import question_in
 from ragtrace.extract.step import Field, Role, Step
 from ragtrace.extract.values import decode, text_or_none
@@ -30,6 +30,7 @@ _ROLES: Mapping[str, Role] = {
     sc.OI_EVALUATOR: Role.EVALUATION,
     sc.OI_GUARDRAIL: Role.OTHER,
 }
+_SEARCHING = (Role.RETRIEVAL, Role.RERANK, Role.TOOL)
 _MESSAGE = ".message."
 _EMPTY_LISTS = ("[]", '{"documents": []}')
 
@@ -54,9 +55,15 @@ def read_openinference(span: SpanRecord, dialect: str) -> Step:
     a = span.attributes
     role = _role(a)
     given, output = _field(a, sc.INPUT_VALUE), _field(a, sc.OUTPUT_VALUE)
-    documents = source = None
-    if role in (Role.RETRIEVAL, Role.RERANK, Role.TOOL):
-        documents, source = _documents(a, role, output)
+    keys = {"documents": sc.RETRIEVAL_DOCUMENTS, "query": sc.INPUT_VALUE}
+    documents: DocumentList | None = None
+    prompt: tuple[Message, ...] = ()
+    reply: tuple[Message, ...] = ()
+    if role in _SEARCHING:
+        documents, keys["documents"] = _documents(a, role, output)
+    elif role is Role.GENERATION:
+        prompt, keys["prompt"] = _prompt(a, given)
+        reply, keys["reply"] = _reply(a, output)
     return Step(
         span=span,
         dialect=dialect,
@@ -66,12 +73,12 @@ def read_openinference(span: SpanRecord, dialect: str) -> Step:
         query=_query(a, role, given),
         documents=documents,
         given=flattened(a, sc.RERANKER_INPUT_DOCUMENTS) if role is Role.RERANK else None,
-        prompt=_prompt(a, given) if role is Role.GENERATION else (),
-        reply=_reply(a, output) if role is Role.GENERATION else (),
+        prompt=prompt,
+        reply=reply,
         variables=_variables(a),
         session=text_or_none(a.get(sc.SESSION_ID)),
         user=text_or_none(a.get(sc.USER_ID)),
-        keys=_keys(a, source),
+        keys=keys,
     )
 
 
@@ -89,33 +96,17 @@ def _field(attributes: Mapping[str, Any], key: str) -> Field | None:
     return None if raw is None else Field(key, raw, quoted=False)
 
 
-def _keys(attributes: Mapping[str, Any], documents: str | None) -> Mapping[str, str]:
-    prompt = sc.LLM_INPUT_MESSAGES if _has(attributes, sc.LLM_INPUT_MESSAGES) else sc.INPUT_VALUE
-    reply = sc.LLM_OUTPUT_MESSAGES if _has(attributes, sc.LLM_OUTPUT_MESSAGES) else sc.OUTPUT_VALUE
-    query = sc.RERANKER_QUERY if sc.RERANKER_QUERY in attributes else sc.INPUT_VALUE
-    return {
-        "documents": documents or sc.RETRIEVAL_DOCUMENTS,
-        "prompt": prompt,
-        "reply": reply,
-        "query": query,
-    }
-
-
-def _has(attributes: Mapping[str, Any], prefix: str) -> bool:
-    return any(key.startswith(prefix) for key in attributes)
-
-
 def _query(attributes: Mapping[str, Any], role: Role, given: Field | None) -> str | None:
     if role is Role.RERANK and (query := text_or_none(attributes.get(sc.RERANKER_QUERY))) is not None:
         return query
-    if role in (Role.RETRIEVAL, Role.RERANK, Role.TOOL) and given is not None:
+    if role in _SEARCHING and given is not None:
         return question_in(given.value)
     return None
 
 
 def _documents(
     attributes: Mapping[str, Any], role: Role, output: Field | None
-) -> tuple[DocumentList | None, str | None]:
+) -> tuple[DocumentList | None, str]:
     """Flattened documents, with what only the output knows of them; else the output's own list."""
     prefix = sc.RERANKER_OUTPUT_DOCUMENTS if role is Role.RERANK else sc.RETRIEVAL_DOCUMENTS
     flat = flattened(attributes, prefix)
@@ -139,21 +130,21 @@ def _listed(output: Field | None, strict: bool) -> DocumentList | None:
 # --- messages ---------------------------------------------------------------------------------------------
 
 
-def _prompt(attributes: Mapping[str, Any], given: Field | None) -> tuple[Message, ...]:
+def _prompt(attributes: Mapping[str, Any], given: Field | None) -> tuple[tuple[Message, ...], str]:
     messages = _flat_messages(attributes, sc.LLM_INPUT_MESSAGES)
     if messages or given is None:
-        return messages
-    return read_messages(given.value) or _bare(given, "user")
+        return messages, sc.LLM_INPUT_MESSAGES
+    return read_messages(given.value) or _bare(given, "user"), given.key
 
 
-def _reply(attributes: Mapping[str, Any], output: Field | None) -> tuple[Message, ...]:
+def _reply(attributes: Mapping[str, Any], output: Field | None) -> tuple[tuple[Message, ...], str]:
     messages = _flat_messages(attributes, sc.LLM_OUTPUT_MESSAGES)
-    if any(message.text is not None or message.calls for message in messages) or output is None:
-        return messages
-    return read_messages(output.value, "assistant") or _bare(output, "assistant")
+    if output is None or any(message.text is not None or message.calls for message in messages):
+        return messages, sc.LLM_OUTPUT_MESSAGES
+    return read_messages(output.value, "assistant") or _bare(output, "assistant"), output.key
 
 
-def _bare(field: Field, speaker: Any) -> tuple[Message, ...]:
+def _bare(field: Field, speaker: Speaker) -> tuple[Message, ...]:
     text = text_or_none(field.value)
     return () if text is None else (Message(speaker, text),)
 
@@ -192,4 +183,4 @@ def _variables(attributes: Mapping[str, Any]) -> Mapping[str, Any]:
     if raw is None:
         return {}
     value = decode(raw).value
-    return value if isinstance(value, Mapping) else {}
+    return value if isinstance(value, dict) else {}

@@ -212,7 +212,7 @@ def _spoken(span: SpanRecord, logs: Iterable[LogRecord]) -> tuple[Message, ...]:
     """``gen_ai.user.message`` and its like, log records or span events, one message each."""
     found: list[Message] = []
     for name, body in _bodies(span, logs):
-        if name in _SPEAKING_EVENTS and isinstance(body, Mapping):
+        if name in _SPEAKING_EVENTS and isinstance(body, dict):
             found.extend(read_messages([{"role": _SPEAKING_EVENTS[name], **_parsed(body)}]))
     return tuple(found)
 
@@ -220,9 +220,9 @@ def _spoken(span: SpanRecord, logs: Iterable[LogRecord]) -> tuple[Message, ...]:
 def _choices(span: SpanRecord, logs: Iterable[LogRecord]) -> tuple[Message, ...]:
     found: list[Message] = []
     for name, body in _bodies(span, logs):
-        if name == _CHOICE and isinstance(body, Mapping) and not body.get("index"):
+        if name == _CHOICE and isinstance(body, dict) and not body.get("index"):
             message = _parsed(body).get("message", _parsed(body))
-            if isinstance(message, Mapping):
+            if isinstance(message, dict):
                 found.extend(read_messages([{"role": "assistant", **message}]))
             elif (text := text_or_none(message)) is not None:
                 found.append(Message("assistant", text))
@@ -232,7 +232,7 @@ def _choices(span: SpanRecord, logs: Iterable[LogRecord]) -> tuple[Message, ...]
 def _bodies(span: SpanRecord, logs: Iterable[LogRecord]) -> Iterable[tuple[str, Any]]:
     for log in logs:
         name = log.event_name or str(log.attributes.get("event.name", ""))
-        yield name, log.body if isinstance(log.body, Mapping) else decode(log.body).value
+        yield name, log.body if isinstance(log.body, dict) else decode(log.body).value
     for event in span.events:
         yield event.name, event.attributes
 

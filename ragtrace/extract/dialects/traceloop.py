@@ -67,6 +67,6 @@ def _role(attributes: Mapping[str, Any]) -> Role:
 
 def _freed(field: Field | None, wrapper: str) -> Field | None:
     """The value inside the callback's envelope: beside ``inputs`` stand tags, metadata and kwargs."""
-    if field is None or not isinstance(field.value, Mapping) or wrapper not in field.value:
+    if field is None or not isinstance(field.value, dict) or wrapper not in field.value:
         return field
     return field if field.decoded.cut else Field(field.key, field.value[wrapper])
