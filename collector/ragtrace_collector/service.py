@@ -171,7 +171,7 @@ class Collector:
             self._receivers.append(grpc)
         if config.admin is not None:
             endpoint = self._endpoint(config.admin, "admin")
-            self._admin = Admin(endpoint, self.telemetry, self._stories, self._health)
+            self._admin = Admin(endpoint, self.telemetry, self._stories, self.health)
         return http, grpc, self._admin
 
     def _endpoint(self, address: str, name: str) -> Endpoint:
@@ -195,9 +195,11 @@ class Collector:
         endpoint.bind().close()
         return endpoint
 
-    def _health(self) -> Mapping[str, Any]:
+    def health(self) -> Mapping[str, Any]:
+        """Whether it works, under ``healthy``, and what is going on."""
         return {
             "healthy": self._worker.pid is not None,
+            "worker": self._worker.pid,
             "destinations_healthy": self._exporters.healthy,
             "held_spans": self.telemetry.value(Figure.HELD),
             "spooled_spans": self.telemetry.value(Figure.SPOOLED),

@@ -152,6 +152,8 @@ class Worker:
             stdout=asyncio.subprocess.PIPE,
             # What a judge does must never be traced into the user's pipeline.
             env={**os.environ, "OTEL_SDK_DISABLED": "true"},
+            # Ctrl-C in a terminal reaches the whole group: the worker stays until its pipe ends.
+            start_new_session=True,
         )
         assert process.stdin is not None
         assert process.stdout is not None

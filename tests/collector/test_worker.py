@@ -18,53 +18,9 @@ from ragtrace_collector.verdict_attributes import outcomes_json
 from ragtrace_collector.worker_handle import Worker, WorkerFailure
 from ragtrace_collector.worker_messages import Bench, JudgeSetup, Setup
 
-JUDGES = """
-import asyncio, os, time
-from ragtrace.judges.base import JudgeReply
-from ragtrace.model import Claim, JudgedClaim, Support, Verdict
-
-class Base:
-    kind, revision, model = "test", "r1", None
-    async def aclose(self): pass
-
-class Supports(Base):
-    async def judge(self, request):
-        print("a library that prints")
-        claims = tuple(
-            JudgedClaim(Claim(u.text, u.index, u.start, u.end), Verdict(Support.SUPPORTED, (1,))) for u in request.units
-        )
-        return JudgeReply(claims=claims)
-
-class Hangs(Base):
-    async def judge(self, request):
-        await asyncio.sleep(3600)
-
-class Blocks(Base):
-    async def judge(self, request):
-        time.sleep(3600)
-
-class Dies(Base):
-    async def judge(self, request):
-        os._exit(3)
-
-class Raises(Base):
-    async def judge(self, request):
-        raise RuntimeError("secret words of the document")
-
-class Unfinished:
-    kind = "unfinished"
-"""
-
 
 @pytest.fixture
-def judges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A module ``own_judges`` that the worker process can import."""
-    (tmp_path / "own_judges.py").write_text(JUDGES)
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-
-
-@pytest.fixture
-async def started(judges: None) -> AsyncIterator[list[Worker]]:
+async def started(judges: Path) -> AsyncIterator[list[Worker]]:
     """Workers to be closed at the end."""
     workers: list[Worker] = []
     yield workers
@@ -163,7 +119,7 @@ async def test_what_was_judged_before_is_not_judged_again(started: list[Worker])
     assert (again.judge, again.claims, again.interaction) == (first.judge, first.claims, first.interaction)
 
 
-async def test_a_worker_that_dies_fails_its_jobs_and_comes_back(judges: None) -> None:
+async def test_a_worker_that_dies_fails_its_jobs_and_comes_back(judges: Path) -> None:
     """The jobs in work are told so at once; the next process takes new ones."""
     back = asyncio.Event()
     worker = Worker(setup("Dies"), on_restart=back.set)
@@ -203,7 +159,7 @@ async def test_a_worker_that_hangs_is_killed(started: list[Worker]) -> None:
 @pytest.mark.parametrize(
     "use", ["own_judges:Unfinished", "own_judges:Nobody", "no_such_module:X", "nonsense"]
 )
-async def test_a_judge_that_cannot_be_built_is_an_error_of_the_config(judges: None, use: str) -> None:
+async def test_a_judge_that_cannot_be_built_is_an_error_of_the_config(judges: Path, use: str) -> None:
     """The start says so, and no process is left trying."""
     worker = Worker(Setup({Bench.JUDGE: JudgeSetup(use, embedder=None)}))
     try:
