@@ -77,7 +77,7 @@ def glance(body: bytes) -> list[Glance]:
         Glance(
             raw,
             scope,
-            tuple([attribute.key for attribute in message.attributes]),
+            tuple(message.attributes.key),
             message.flags & _REMOTE_PARENT == _REMOTE_PARENT,
         )
         for raw, scope, message in _spans(body)
@@ -85,14 +85,14 @@ def glance(body: bytes) -> list[Glance]:
 
 
 def _spans(body: bytes) -> Iterator[tuple[RawSpan, str, Any]]:
-    """Each span with the name of its scope and its shallow message.
+    """Each span with the name of its scope and its message of attribute keys.
 
     The walk knows where a span lies, the protobuf runtime what is in it: side by side they cost a third of
     a walk through all the fields.
     """
     messages = (
-        (text(scope.scope.name), span)
-        for resource in schema.parse(schema.ShallowTraceRequest, body).resource_spans
+        (text(b"".join(scope.scope.name[-1:])), span)
+        for resource in schema.parse(schema.KeyedTraceRequest, body).resource_spans
         for scope in resource.scope_spans
         for span in scope.spans
     )

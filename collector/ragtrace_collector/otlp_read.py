@@ -25,6 +25,7 @@ class Survey:
     rag: bool
     """Some span carries one of the keys asked for."""
     scopes: frozenset[str]
+    """Names of the instrumentation scopes that have one."""
 
 
 def survey(body: bytes, is_rag_key: Callable[[bytes], bool]) -> Survey:
@@ -35,15 +36,12 @@ def survey(body: bytes, is_rag_key: Callable[[bytes], bool]) -> Survey:
     Raises:
         MalformedOtlp: the bytes are no such request (attribute values and events are not looked into).
     """
-    request = parse(schema.ShallowTraceRequest, body)
-    count, keys, scopes = 0, set[bytes](), set[str]()
-    for resource_spans in request.resource_spans:
-        for scope_spans in resource_spans.scope_spans:
-            scopes.add(text(scope_spans.scope.name))
-            count += len(scope_spans.spans)
-            for span in scope_spans.spans:
-                keys.update([attribute.key for attribute in span.attributes])
-    return Survey(count, any(map(is_rag_key, keys)), frozenset(scopes))
+    merged = parse(schema.SurveyedTraceRequest, body).resource_spans.scope_spans
+    return Survey(
+        spans=count_spans(body),
+        rag=any(map(is_rag_key, set(merged.spans.attributes.key))),
+        scopes=frozenset(map(text, set(merged.scope.name))),
+    )
 
 
 def count_spans(body: bytes) -> int:

@@ -5,8 +5,13 @@ in the middle of a character would lose 512 spans by it. So the official descrip
 a pool of our own, strings declared as bytes (the two are the same on the wire), and texts are decoded with
 replacement where they are read.
 
-A second, shallow pool leaves the values of attributes as the bytes that they are: enough to look at attribute
-keys, at a third of the cost. A third looks at nothing but where spans are.
+Other pools look at less, for a Python object for each attribute of each span is what a look at a request
+costs:
+
+* *shallow* leaves the values of attributes as bytes, *framed* the spans.
+* *keyed* and *surveyed* declare repeated messages as single ones. By protobuf's rules a single message that
+  comes several times is merged, and lists in it are joined; so one list collects the attribute keys of a
+  span, or of a whole request, without an object for anything between.
 """
 
 from __future__ import annotations
@@ -28,6 +33,8 @@ from ragtrace.errors import MalformedOtlp
 
 _FILES = (common_pb2, resource_pb2, trace_pb2, logs_pb2, trace_service_pb2, logs_service_pb2)
 _PACKAGE = "opentelemetry.proto."
+_Field = tuple[str, str]
+
 _UNREAD = {
     ("KeyValue", "value"),
     ("Span", "events"),
@@ -35,29 +42,41 @@ _UNREAD = {
     ("Span", "status"),
     ("ResourceSpans", "resource"),
 }
-"""What the shallow pool leaves as the bytes that it is."""
+"""What a look at attribute keys leaves as the bytes that it is."""
+_AROUND = {
+    ("ExportTraceServiceRequest", "resource_spans"),
+    ("ResourceSpans", "scope_spans"),
+    ("ScopeSpans", "spans"),
+}
+_ATTRIBUTES = ("Span", "attributes")
+_LISTED = {("KeyValue", "key"), ("InstrumentationScope", "name")}
+"""What is collected where the messages around it are merged."""
 
-_Unread = Set[tuple[str, str]]
 
-
-def _relax(message: DescriptorProto, unread: _Unread) -> None:
+def _relax(message: DescriptorProto, unread: Set[_Field], merged: Set[_Field]) -> None:
     for field in message.field:
+        name = (message.name, field.name)
         if field.type == FieldDescriptorProto.TYPE_STRING:
             field.type = FieldDescriptorProto.TYPE_BYTES
-        if (message.name, field.name) in unread:
+        if name in unread:
             field.type = FieldDescriptorProto.TYPE_BYTES
             field.ClearField("type_name")
+        if name in merged:
+            field.label = FieldDescriptorProto.LABEL_OPTIONAL
+        if merged and name in _LISTED:
+            field.label = FieldDescriptorProto.LABEL_REPEATED
     for nested in message.nested_type:
-        _relax(nested, unread)
+        _relax(nested, unread, merged)
 
 
-def _relaxed(unread: _Unread) -> Callable[[str], Any]:
+def _relaxed(unread: Set[_Field] = frozenset(), merged: Set[_Field] = frozenset()) -> Callable[[str], Any]:
+    """The OTLP messages with strings as bytes; messages ``unread`` as bytes too, repeated ones ``merged``."""
     pool = descriptor_pool.DescriptorPool()
     for module in _FILES:
         file = FileDescriptorProto()
         module.DESCRIPTOR.CopyToProto(file)
         for message in file.message_type:
-            _relax(message, unread)
+            _relax(message, unread, merged)
         pool.AddSerializedFile(file.SerializeToString())
 
     def message_class(name: str) -> Any:
@@ -66,10 +85,11 @@ def _relaxed(unread: _Unread) -> Callable[[str], Any]:
     return message_class
 
 
-_full, _shallow = _relaxed(frozenset()), _relaxed(_UNREAD)
-_framed = _relaxed(
-    frozenset({("ScopeSpans", "spans"), ("ScopeSpans", "scope"), ("ResourceSpans", "resource")})
-)
+_full, _shallow = _relaxed(), _relaxed(_UNREAD)
+_framed = _relaxed({("ScopeSpans", "spans"), ("ScopeSpans", "scope"), ("ResourceSpans", "resource")})
+_keyed = _relaxed(_UNREAD, merged={_ATTRIBUTES})
+_surveyed = _relaxed(_UNREAD, merged={*_AROUND, _ATTRIBUTES})
+_TRACE_REQUEST = "collector.trace.v1.ExportTraceServiceRequest"
 
 AnyValue = _full("common.v1.AnyValue")
 KeyValue = _full("common.v1.KeyValue")
@@ -78,11 +98,16 @@ ScopeSpans = _full("trace.v1.ScopeSpans")
 ResourceSpans = _full("trace.v1.ResourceSpans")
 ScopeLogs = _full("logs.v1.ScopeLogs")
 LogRecord = _full("logs.v1.LogRecord")
-TraceRequest = _full("collector.trace.v1.ExportTraceServiceRequest")
+TraceRequest = _full(_TRACE_REQUEST)
 LogsRequest = _full("collector.logs.v1.ExportLogsServiceRequest")
-ShallowTraceRequest = _shallow("collector.trace.v1.ExportTraceServiceRequest")
 ShallowSpan = _shallow("trace.v1.Span")
-FramedTraceRequest = _framed("collector.trace.v1.ExportTraceServiceRequest")
+"""Attribute values are bytes."""
+FramedTraceRequest = _framed(_TRACE_REQUEST)
+"""Spans are bytes."""
+KeyedTraceRequest = _keyed(_TRACE_REQUEST)
+"""``span.attributes.key`` lists the span's keys."""
+SurveyedTraceRequest = _surveyed(_TRACE_REQUEST)
+"""``resource_spans.scope_spans.spans.attributes.key`` lists the keys of all spans of the request."""
 
 
 def parse(message: Any, data: bytes) -> Any:

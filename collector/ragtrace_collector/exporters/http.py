@@ -9,9 +9,9 @@ import time
 import zlib
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
-from io import BytesIO
 
 import aiohttp
+from aiohttp.abc import AbstractStreamWriter
 
 from ragtrace.errors import ConfigError, PermanentExport, RetryableExport
 from ragtrace_collector.exporters.sender import Oversize, ServerFault
@@ -24,6 +24,7 @@ RETRYABLE = frozenset({408, 425, 429, 502, 503, 504})
 SPLITTABLE = frozenset({400, 422})
 _LONGEST_REPLY = 2**16
 _IN_THREAD = 2**16
+_PIECE = 2**18
 
 
 class HttpSender:
@@ -64,9 +65,8 @@ class HttpSender:
         if self._destination.compression == "gzip":
             body = await asyncio.to_thread(_gzip, body) if len(body) > _IN_THREAD else _gzip(body)
         try:
-            # A file object, for aiohttp warns of large bytes; it is read in pieces, nothing is copied before.
             async with self._session.post(
-                self._urls[signal], data=BytesIO(body), allow_redirects=False
+                self._urls[signal], data=_Body(body), allow_redirects=False
             ) as response:
                 reply = await response.content.read(_LONGEST_REPLY)
                 return _outcome(response.status, response.headers, reply)
@@ -79,6 +79,22 @@ class HttpSender:
         """Close the connections."""
         if self._session is not None:
             await self._session.close()
+
+
+class _Body(aiohttp.Payload):
+    """A request body, written in pieces so that the loop stays free, and not copied before as aiohttp does."""
+
+    def __init__(self, body: bytes) -> None:
+        super().__init__(body, content_type="application/x-protobuf")
+        self._size = len(body)
+
+    def decode(self, encoding: str = "utf-8", errors: str = "strict") -> str:
+        return bytes(self._value).decode(encoding, errors)
+
+    async def write(self, writer: AbstractStreamWriter) -> None:
+        view = memoryview(self._value)
+        for at in range(0, len(view), _PIECE):
+            await writer.write(view[at : at + _PIECE])
 
 
 def _gzip(body: bytes) -> bytes:
