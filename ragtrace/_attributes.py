@@ -41,7 +41,8 @@ class TextWriter:
 
     def json(self, key: str, value: object) -> str:
         """JSON of ``value`` as it stands under ``key``; strings in it are cut if the whole is too long."""
-        out = to_json(value if self._redactor is None else plain(value, self._safe))
+        redact = self._redactor
+        out = to_json(value) if redact is None else to_json(plain(value, self._safe))
         if self._limit is None or len(out) <= self._limit:
             return out
         self.cut[key] = len(out)
@@ -88,9 +89,19 @@ def document_attributes(
         before = len(out)
         _add_fields(out, document, _keys(flat, index), text)
         if len(out) == before or len(out) > room:
-            out.clear()
-            break
-    return out or {packed: _packed(documents, flat, text)}
+            return {packed: _packed(documents, flat, text)}
+    if not out:
+        return {packed: "[]"}
+    if text.captures and any(document.metadata for document in documents):
+        key = _METADATA_KEY[packed]
+        out[key] = text.json(key, [document.metadata for document in documents])
+    return out
+
+
+_METADATA_KEY = {
+    names.DOCUMENTS: names.DOCUMENTS_METADATA,
+    names.INPUT_DOCUMENTS: names.INPUT_DOCUMENTS_METADATA,
+}
 
 
 @lru_cache(maxsize=1_024)
@@ -102,7 +113,6 @@ _DOCUMENT_NAMES = (
     names.DOCUMENT_ID,
     names.DOCUMENT_CONTENT,
     names.DOCUMENT_SCORE,
-    names.DOCUMENT_METADATA,
     names.DOCUMENT_DISTANCE,
     names.DOCUMENT_RERANK_SCORE,
     names.DOCUMENT_ID_SOURCE,
@@ -113,7 +123,7 @@ def _add_fields(
     out: dict[str, Any], document: RetrievedDocument, keys: tuple[str, ...], text: TextWriter
 ) -> None:
     """Add the flat keys of one document."""
-    id_key, content_key, score_key, metadata_key, distance_key, rerank_key, source_key = keys
+    id_key, content_key, score_key, distance_key, rerank_key, source_key = keys
     identity = text.content_id(document)
     if identity:
         out[id_key] = text(id_key, identity)
@@ -121,8 +131,6 @@ def _add_fields(
         out[content_key] = text(content_key, document.text)
     if document.score is not None:
         out[score_key] = document.score
-    if text.captures and document.metadata:
-        out[metadata_key] = text.json(metadata_key, document.metadata)
     if document.distance is not None:
         out[distance_key] = document.distance
     if document.rerank_score is not None:

@@ -148,7 +148,7 @@ def _from_fields(
     own: Mapping[Any, Any], plan: _Plan, item: object, rank: int, depth: int
 ) -> RetrievedDocument | None:
     text = _first(own, plan.texts, _as_text)
-    if text is None:
+    if text is None and plan.class_texts:
         text = _from_class(item, plan.class_texts, _as_text)
     if text is None and depth < _MAX_NESTING and (inner := _inner(own, plan, rank, depth)) is not None:
         return _around(inner, own, plan)
@@ -156,7 +156,7 @@ def _from_fields(
     if text is None:
         text, metadata = _text_in(metadata)
     given = _first(own, plan.ids, _as_id)
-    if given is None:
+    if given is None and plan.class_ids:
         given = _from_class(item, plan.class_ids, _as_id)
     identity, id_source = (given, _GIVEN) if given is not None else _derived_id(metadata, text)
     if id_source == "none":
@@ -184,9 +184,9 @@ def _numbers(
     own: Mapping[Any, Any], plan: _Plan, metadata: Mapping[str, Any]
 ) -> tuple[float | None, float | None, float | None]:
     """Score, rerank score and distance. Where a reranker's number is the only one, it is the score too."""
-    score = _first(own, plan.scores, as_number)
-    rerank = _first(own, plan.reranks, as_number)
-    distance = _first(own, plan.distances, as_number)
+    score = _first(own, plan.scores, as_number) if plan.scores else None
+    rerank = _first(own, plan.reranks, as_number) if plan.reranks else None
+    distance = _first(own, plan.distances, as_number) if plan.distances else None
     if metadata and not _NUMBER_KEYS.isdisjoint(metadata):
         score = _first(metadata, SCORE_KEYS, as_number) if score is None else score
         rerank = _first(metadata, RERANK_KEYS, as_number) if rerank is None else rerank

@@ -33,13 +33,13 @@ _STEP_KEY = otel.create_key("ragtrace-step")
 _SUPPRESSED = (_SUPPRESS_INSTRUMENTATION_KEY, "suppress_instrumentation")
 """OpenTelemetry's key, and the plain one that instrumentations still set."""
 _CUT_SHORT = (GeneratorExit, asyncio.CancelledError, KeyboardInterrupt)
+_NOWHERE = Context()
 
 
 class Step:
     """One open span of ours.
 
-    ``content`` is filled while the step is open and written when it ends. ``interaction`` is the step of the
-    interaction that this one belongs to, itself for an outermost one. ``retrieved`` is what the last
+    ``content`` is filled while the step is open and written when it ends. ``retrieved`` is what the last
     retriever or reranker of the interaction returned: the very object, so that a generator which is handed
     the same list says nothing new. ``context`` is what to attach while the step's code runs. ``items`` is
     what a stream gave so far, and ``gather`` records it when the stream is over. ``parts`` counts the steps
@@ -47,25 +47,15 @@ class Step:
     """
 
     __slots__ = (
-        *(
-            "content",
-            "context",
-            "gather",
-            "interaction",
-            "items",
-            "kind",
-            "open",
-            "parts",
-            "retrieved",
-            "span",
-        ),
+        *("_above", "content", "context", "gather", "items"),
+        *("kind", "open", "parts", "retrieved", "span"),
     )
 
     def __init__(self, span: Span, kind: str | None, interaction: Step | None, context: Context) -> None:
         self.span = span
         self.kind = kind
         self.content = Content(kind=kind)
-        self.interaction: Step = self if interaction is None else interaction
+        self._above = interaction
         self.parts = 0
         if interaction is not None:
             interaction.parts += 1
@@ -74,6 +64,11 @@ class Step:
         self.items: list[Any] = []
         self.gather: Callable[[Step], None] | None = None
         self.context = otel.set_value(_STEP_KEY, self, trace.set_span_in_context(span, context))
+
+    @property
+    def interaction(self) -> Step:
+        """The step of the interaction that this one belongs to; itself for an outermost one."""
+        return self if self._above is None else self._above
 
     def end(self, error: BaseException | None = None) -> None:
         """Write what is known and end the span, once. ``error`` is what ended the step."""
@@ -87,6 +82,8 @@ class Step:
             guarded(self.gather, self)
         write(self.span, self.content)
         self.span.end()
+        # The context holds the step. With the way back cut, what was retrieved is freed now, not by the GC.
+        self.context, self.retrieved, self.items = _NOWHERE, None, []
 
     def __del__(self) -> None:
         """A stream that was dropped without being closed still leaves its span, as cut short."""

@@ -52,12 +52,12 @@ class Settings:
     attribute_limit: int = DEFAULT_ATTRIBUTE_LIMIT
     value_limit: int | None = None
     enabled: bool = True
+    text_limit: int | None = field(init=False)
+    """Characters of one text that are written: ours or the SDK's limit, whichever is lower."""
 
-    @property
-    def text_limit(self) -> int | None:
-        """Characters of one text that are written: ours or the SDK's limit, whichever is lower."""
+    def __post_init__(self) -> None:
         limits = [limit for limit in (self.max_text_length, self.value_limit) if limit is not None]
-        return min(limits, default=None)
+        object.__setattr__(self, "text_limit", min(limits, default=None))
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@
     write(span, content)
 
 What is written is OpenInference where it has a name (``input.value``, ``output.value``, ``session.id``,
-``retrieval.documents.<i>.document.*`` …), a few short ``gen_ai.*`` keys, and ``ragtrace.*`` for the rest.
+``retrieval.documents.<i>.document.*`` …), ``gen_ai.*`` for a model call, and ``ragtrace.*`` for the rest.
 Texts are redacted, cut and made valid UTF-8 here, in this order.
 """
 
@@ -69,7 +69,8 @@ def write(span: Span, content: Content) -> None:
         return
     try:
         now = settings()
-        span.set_attributes(attributes(content, now, room(span, now)))
+        listed = content.documents or content.input_documents
+        span.set_attributes(attributes(content, now, room(span, now) if listed else 0))
     except Exception as error:  # noqa: BLE001  # a hook may not hurt the app; no content in the log
         _log.warning("span content was not written: %s", type(error).__name__)
 
@@ -82,7 +83,10 @@ def room(span: Span, now: Settings) -> int:
 
 
 def attributes(content: Content, now: Settings, room: int) -> dict[str, Any]:
-    """The attributes of ``content``, what matters most last: a full span loses its oldest ones."""
+    """The attributes of ``content``, what matters most last: a full span loses its oldest ones.
+
+    ``room`` is how many attributes the span can take; documents that need more are written as one.
+    """
     text = TextWriter(now)
     out: dict[str, Any] = dict(content.extra)
     _write_documents(out, content, text, room - len(out) - _SCALARS)
@@ -100,13 +104,12 @@ def attributes(content: Content, now: Settings, room: int) -> dict[str, Any]:
 _SCALARS = 20
 """Attributes that stand beside the documents, with some to spare for the app's own."""
 
-_OI_KIND = {
+_OI_KIND: Mapping[str | None, str] = {
     names.KIND_INTERACTION: names.OI_CHAIN,
     names.KIND_RETRIEVAL: names.OI_RETRIEVER,
     names.KIND_RERANK: names.OI_RERANKER,
     names.KIND_GENERATION: names.OI_LLM,
 }
-_OPERATION = {names.KIND_RETRIEVAL: names.GEN_AI_RETRIEVAL, names.KIND_GENERATION: names.GEN_AI_CHAT}
 
 
 def _write_documents(out: dict[str, Any], content: Content, text: TextWriter, room: int) -> None:
@@ -142,39 +145,36 @@ def _write_records(out: dict[str, Any], content: Content, text: TextWriter) -> N
 def _write_identity(out: dict[str, Any], content: Content, text: TextWriter) -> None:
     if content.gold is not None:
         out[names.GOLD] = text.json(names.GOLD, content.gold)
-    for key, value in (
-        (names.APP, content.app),
-        (names.USER_ID, content.user),
-        (names.SESSION_ID, content.session),
-        (names.GEN_AI_REQUEST_MODEL, content.model),
-        (names.LLM_MODEL_NAME, content.model),
-        (names.GEN_AI_OPERATION, _OPERATION.get(content.kind or "")),
-    ):
-        if value is not None:
-            out[key] = text(key, value)
-    for key, count in (
-        (names.GEN_AI_INPUT_TOKENS, content.input_tokens),
-        (names.GEN_AI_OUTPUT_TOKENS, content.output_tokens),
-        (names.LLM_PROMPT_TOKENS, content.input_tokens),
-        (names.LLM_COMPLETION_TOKENS, content.output_tokens),
-    ):
-        if count is not None:
-            out[key] = count
+    if content.app is not None:
+        out[names.APP] = text(names.APP, content.app)
+    if content.user is not None:
+        out[names.USER_ID] = text(names.USER_ID, content.user)
+    if content.session is not None:
+        out[names.SESSION_ID] = text(names.SESSION_ID, content.session)
+    if content.model is not None:
+        out[names.GEN_AI_OPERATION] = names.GEN_AI_CHAT
+        out[names.GEN_AI_REQUEST_MODEL] = out[names.LLM_MODEL_NAME] = text(
+            names.LLM_MODEL_NAME, content.model
+        )
+    if content.input_tokens is not None:
+        out[names.GEN_AI_INPUT_TOKENS] = out[names.LLM_PROMPT_TOKENS] = content.input_tokens
+    if content.output_tokens is not None:
+        out[names.GEN_AI_OUTPUT_TOKENS] = out[names.LLM_COMPLETION_TOKENS] = content.output_tokens
     if content.partial:
         out[names.PARTIAL] = True
-    out[names.OI_SPAN_KIND] = content.oi_kind or _OI_KIND.get(content.kind or "", names.OI_CHAIN)
+    out[names.OI_SPAN_KIND] = content.oi_kind or _OI_KIND.get(content.kind, names.OI_CHAIN)
     if content.kind == names.KIND_INTERACTION:  # the other kinds show in OpenInference's, a CHAIN may be any
         out[names.KIND] = content.kind
 
 
 def _write_texts(out: dict[str, Any], content: Content, text: TextWriter) -> None:
-    for key, value in (
-        (names.REFERENCE, content.reference),
-        (names.REWRITTEN_QUESTION, content.rewritten_question),
-        (names.OUTPUT_VALUE, content.answer),
-        (names.INPUT_VALUE, content.question),
-    ):
-        if value is not None:
-            out[key] = text(key, value)
-    if content.kind == names.KIND_RERANK and content.question is not None:
-        out[names.RERANKER_QUERY] = out[names.INPUT_VALUE]
+    if content.reference is not None:
+        out[names.REFERENCE] = text(names.REFERENCE, content.reference)
+    if content.rewritten_question is not None:
+        out[names.REWRITTEN_QUESTION] = text(names.REWRITTEN_QUESTION, content.rewritten_question)
+    if content.answer is not None:
+        out[names.OUTPUT_VALUE] = text(names.OUTPUT_VALUE, content.answer)
+    if content.question is not None:
+        out[names.INPUT_VALUE] = text(names.INPUT_VALUE, content.question)
+        if content.kind == names.KIND_RERANK:
+            out[names.RERANKER_QUERY] = out[names.INPUT_VALUE]

@@ -51,11 +51,13 @@ class Native:
         documents = step.documents if listed is None else listed
         if documents is None and role is Role.INTERACTION:
             documents = flattened(a, sc.RETRIEVAL_DOCUMENTS)
+        documents = _with_metadata(documents, a.get(sc.DOCUMENTS_METADATA))
         return replace(
             step,
             role=role,
             documents=documents if role in (Role.RETRIEVAL, Role.RERANK) else None,
-            given=_packed(a, sc.INPUT_DOCUMENTS) or step.given,
+            given=_packed(a, sc.INPUT_DOCUMENTS)
+            or _with_metadata(step.given, a.get(sc.INPUT_DOCUMENTS_METADATA)),
             prompt=step.prompt if sc.GEN_AI_INPUT_MESSAGES not in a else prompt_of(a, span, ()),
             used=documents if role is Role.INTERACTION else None,
             keys={**step.keys, "documents": sc.DOCUMENTS} if listed is not None else step.keys,
@@ -72,6 +74,16 @@ def _packed(attributes: Mapping[str, Any], key: str) -> DocumentList | None:
 
 
 _FACTS = frozenset({*_FACT_KEYS.values(), sc.PARTIAL, sc.LANGUAGE, sc.APP, sc.TRUNCATED})
+
+
+def _with_metadata(documents: DocumentList | None, raw: Any) -> DocumentList | None:
+    """``documents`` with the metadata that our hooks list beside them."""
+    listed = decode(raw).value if raw is not None else None
+    if documents is None or not isinstance(listed, list) or len(listed) != len(documents.items):
+        return documents
+    pairs = zip(documents.items, listed, strict=True)
+    items = (replace(item, metadata=one) if isinstance(one, Mapping) and one else item for item, one in pairs)
+    return replace(documents, items=tuple(items))
 
 
 def _facts(a: Mapping[str, Any]) -> Facts:
