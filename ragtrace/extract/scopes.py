@@ -39,7 +39,7 @@ def find_scopes(tree: Tree) -> list[Scope]:
         if top.role in (Role.EVALUATION, Role.EMBEDDING):
             continue
         steps = _without_evaluations(tree, top)
-        if top.role in COMPOSITES and _is_whole(top, steps):
+        if top.role in COMPOSITES and _is_whole(tree, top, steps):
             scopes.extend(_within(tree, top, steps))
         else:
             loose.extend(steps)
@@ -52,14 +52,16 @@ def _without_evaluations(tree: Tree, top: Step) -> list[Step]:
     return [step for step in tree.subtree(top) if step.id not in judged]
 
 
-def _is_whole(top: Step, steps: Sequence[Step]) -> bool:
+def _is_whole(tree: Tree, top: Step, steps: Sequence[Step]) -> bool:
     """Whether a topmost step holds more than a piece: a retrieval, and a model call or its own answer."""
     if top.role in (Role.INTERACTION, Role.AGENT) or any(step.role is Role.INTERACTION for step in steps):
         return True
     if not any(map(may_hold, steps)):
         return False
     generates = any(step.role is Role.GENERATION for step in steps)
-    return generates or (own_question(top) is not None and own_answer(top) is not None)
+    if generates or (own_question(top) is not None and own_answer(top) is not None):
+        return True
+    return any(_is_complete(tree, child) for child in tree.children(top))
 
 
 def own_question(step: Step) -> str | None:
