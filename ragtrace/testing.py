@@ -29,7 +29,7 @@ class ScriptedJudge:
     """A judge that gives ``replies`` one after the other, the last one for ever, and keeps the requests.
 
     An exception among the replies is raised. ``until``, where given, is awaited before each reply, so
-    that a test can hold the judge back.
+    that a test can hold the judge back; ``asked`` is set by the first request.
     """
 
     def __init__(
@@ -44,6 +44,7 @@ class ScriptedJudge:
         self._until = until
         self.kind, self.revision, self.model = kind, revision, model
         self.requests: list[JudgeRequest] = []
+        self.asked = asyncio.Event()
         self.closed = False
 
     @property
@@ -54,6 +55,7 @@ class ScriptedJudge:
     async def judge(self, request: JudgeRequest) -> JudgeReply:
         """The next reply."""
         self.requests.append(request)
+        self.asked.set()
         if self._until is not None:
             await self._until.wait()
         reply = self._replies[min(len(self.requests), len(self._replies)) - 1]
