@@ -82,7 +82,7 @@ class HttpSender:
 
 
 class _Body(aiohttp.Payload):
-    """A request body, written in pieces so that the loop stays free, and not copied before as aiohttp does."""
+    """A request body that is written in pieces, so that the loop stays free, and is not copied before."""
 
     def __init__(self, body: bytes) -> None:
         super().__init__(body, content_type="application/x-protobuf")
