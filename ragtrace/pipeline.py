@@ -9,8 +9,7 @@ from __future__ import annotations
 import atexit
 import os
 import sys
-import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from opentelemetry import trace
 
 from ragtrace import _steps, config
 from ragtrace.errors import ConfigError
+from ragtrace.lifecycle import within
 from ragtrace.redact import Redactor
 
 if TYPE_CHECKING:
@@ -57,11 +57,13 @@ class Pipeline:
 
     def flush(self, timeout: float = 10.0) -> bool:
         """Send what waits; true when it was all handed over within ``timeout`` seconds."""
-        return _within(timeout, getattr(self.provider, "force_flush", None))
+        force_flush = getattr(self.provider, "force_flush", None)
+        return force_flush is None or within(timeout, force_flush)
 
     def shutdown(self, timeout: float = EXIT_SECONDS) -> bool:
         """Send what waits and stop, within ``timeout`` seconds. A provider not of ours is only flushed."""
-        return _within(timeout, getattr(self.provider, "shutdown", None)) if self.own else self.flush(timeout)
+        stop = getattr(self.provider, "shutdown", None) if self.own else None
+        return self.flush(timeout) if stop is None else within(timeout, stop)
 
 
 def configure(
@@ -227,14 +229,3 @@ def _exporter(target: _Target) -> SpanExporter | None:
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter as Http
 
     return Http(endpoint=target.endpoint, headers=target.headers)
-
-
-def _within(seconds: float, act: Callable[[], Any] | None) -> bool:
-    """Run ``act`` for at most ``seconds``: the SDK's own flush waits as long as the endpoint does."""
-    if act is None:
-        return True
-    outcome: list[bool] = []
-    run = threading.Thread(target=lambda: outcome.append(act() is not False), daemon=True)
-    run.start()
-    run.join(seconds)
-    return outcome == [True]
