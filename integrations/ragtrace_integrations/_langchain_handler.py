@@ -11,13 +11,13 @@ from uuid import UUID
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.runnables.config import var_child_runnable_config
 from opentelemetry.context import Context
-from opentelemetry.trace import TracerProvider, get_current_span
+from opentelemetry.trace import TracerProvider
 
 from ragtrace import _steps as steps
-from ragtrace_integrations._ambient import span_starter
 from ragtrace_integrations._langchain_content import content_text
-from ragtrace_integrations._langchain_runs import Recorder, Run
-from ragtrace_integrations._langchain_spans import Role, Start
+from ragtrace_integrations._langchain_spans import LangChainTranslator
+from ragtrace_integrations._nouns import Role, Start
+from ragtrace_integrations._recording import Recorder
 
 _LOG = logging.getLogger("ragtrace")
 P = ParamSpec("P")
@@ -57,10 +57,9 @@ class RagtraceCallbackHandler(BaseCallbackHandler):
         """Runs that have started and not ended."""
         return len(self._recorder)
 
-    def open_run(self, run_id: UUID | None) -> Run | None:
-        """The run of this id, if it is open and recorded."""
-        run = self._recorder.get(run_id)
-        return None if run is None or run.tree.silent else run
+    def inside(self, run_id: UUID | None, context: Context) -> Context:
+        """The context of code that a run calls, where that is deeper than ``context``."""
+        return self._recorder.inside(run_id, context)
 
     def close(self) -> None:
         """End what is open as cut short, and record nothing from here on."""
@@ -213,21 +212,15 @@ class RagtraceCallbackHandler(BaseCallbackHandler):
 
 
 def _recorder(tracer_provider: TracerProvider | None, always: bool) -> Recorder:
-    return Recorder(span_starter(tracer_provider), always=always)
+    return Recorder(LangChainTranslator(), tracer_provider, always=always)
 
 
 def _inside(context: Context) -> Context:
-    """The context of the run that calls here, where that is deeper than what is current.
-
-    LangChain keeps the config for child runs in a context variable of its own. A span that was made current
-    inside the run is deeper still: then the current one is not the one that the run's tree began in.
-    """
+    """The context of the run that calls here: LangChain keeps the config for its children in a variable."""
     manager = (var_child_runnable_config.get() or {}).get("callbacks")
     for handler in getattr(manager, "handlers", ()):
         if isinstance(handler, RagtraceCallbackHandler):
-            run = handler.open_run(getattr(manager, "parent_run_id", None))
-            if run is not None and get_current_span(context) is run.tree.outside:
-                return run.context
+            context = handler.inside(getattr(manager, "parent_run_id", None), context)
     return context
 
 

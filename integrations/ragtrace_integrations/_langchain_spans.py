@@ -3,108 +3,75 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
-from enum import Enum
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from opentelemetry.trace import Span
 from pydantic import BaseModel
 
+from ragtrace import _steps as steps
 from ragtrace import semconv as names
 from ragtrace.documents import read_documents
 from ragtrace.serialize import to_json
 from ragtrace.spans import Content
+from ragtrace_integrations._flow import Documents, Found, content_of, found, read_lists
 from ragtrace_integrations._langchain_content import answer_of, fields_of, history_of, question_of
-from ragtrace_integrations._langchain_documents import Documents, Step, documents_in, step
+from ragtrace_integrations._langchain_documents import documents_in
 from ragtrace_integrations._langchain_model import Reply, model_of, prompt_of, reply_of
+from ragtrace_integrations._nouns import End, Role, Run, Start, Tree
 
 
-class Role(Enum):
-    """What a run is to us."""
+class LangChainTranslator:
+    """Reads LangChain's and LangGraph's runs."""
 
-    ROOT = "root"
-    """A chain, graph or agent that no known run called."""
-    NODE = "node"
-    RETRIEVER = "retriever"
-    MODEL = "model"
-    TOOL = "tool"
-    PLUMBING = "plumbing"
-    """A lambda, sequence, parallel: no span, unless its documents show that it was a step of its own."""
-    FORMAT = "format"
-    """A prompt or an output parser: never a span, not even alone."""
+    framework = "langchain"
 
+    def content(self, run: Run, end: End) -> Content | None:
+        """What the span of ``run`` says."""
+        role = run.start.role
+        if role is Role.MODEL:
+            return model_content(run.start, end)
+        if role is Role.RETRIEVER:
+            return retriever_content(end, run.known)
+        if not (role is Role.ROOT and run.tree.is_rag) and (step := _step(run, end)) is not None:
+            return content_of(step, question_of(end.given) or _question_above(run))
+        if role is Role.ROOT:
+            return root_content(run.start, end, run.tree)
+        if role is Role.TOOL:
+            return tool_content(end)
+        return Content(partial=end.cut) if role is Role.NODE else None
 
-@dataclass(frozen=True, slots=True)
-class Start:
-    """What LangChain says of a run when it starts; ``given`` is its input, a model's are its prompts."""
-
-    role: Role
-    name: str
-    given: object = None
-    metadata: Mapping[str, Any] = field(default_factory=dict)
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class End:
-    """How a run ended; ``given`` is its input as known now, ``taken`` its output.
-
-    ``streamed`` is what a model had said so far. ``cut`` says that the run was not left to finish: its stream
-    was abandoned, its task cancelled, or an ancestor ended first.
-    """
-
-    given: object = None
-    taken: object = None
-    streamed: str = ""
-    error: BaseException | None = None
-    cut: bool = False
+    def documents(self, value: object) -> Iterable[object]:
+        """The document lists in an output."""
+        return documents_in(value)
 
 
-@dataclass(slots=True)
-class Tree:
-    """What the runs below one root have shown so far.
-
-    ``silent``: nothing of it is recorded. ``outside`` is the span that was current where it began, ``within``
-    says that an interaction was. ``parts`` counts the steps that runs below the root became.
-    """
-
-    silent: bool
-    outside: Span
-    within: bool = False
-    parts: int = 0
-    is_rag: bool = False
-    last_reply: str | None = None
-    cut_reply: str | None = None
+def _step(run: Run, end: End) -> Found | None:
+    """What a run that is no retriever did with documents."""
+    after = [] if end.cut or end.error is not None else read_lists(documents_in(end.taken, empty=True))
+    if not after:
+        return None
+    interaction = steps.interaction_in(run.context)
+    told = [] if interaction is None else read_lists(documents_in(interaction.retrieved))
+    return found([*run.known, *read_lists(documents_in(end.given))], after, told)
 
 
-def completed(content: Content, recorded: Content) -> Content:
-    """``content`` with what the app's own ``record_*`` calls said of the same step, which outranks it."""
-    said = {f.name: getattr(recorded, f.name) for f in fields(Content)}
-    if recorded.documents is None:
-        del said["documents"]
-    return replace(content, **{name: value for name, value in said.items() if value or name == "documents"})
+def _question_above(run: Run) -> str | None:
+    """The question that the nearest run above was given: a step without one of its own works on that."""
+    while run.parent is not None:
+        run = run.parent
+        if (question := question_of(run.start.given)) is not None:
+            return question
+    return None
 
 
 def retriever_content(end: End, known: list[Documents]) -> Content:
     """A retriever; one that made its documents from those of retrievers inside it is a rerank."""
-    made = step(known, None, end.taken)
-    if made is not None and made.given is not None:
-        return step_content(made, question_of(end.given))
+    question = question_of(end.given)
     documents = None if end.error is not None or end.cut else read_documents(end.taken)
-    return Content(
-        kind=names.KIND_RETRIEVAL, question=question_of(end.given), documents=documents, partial=end.cut
-    )
-
-
-def step_content(made: Step, question: str | None) -> Content:
-    """A step that found documents, or made them from others, by the reranker's scores where it gave some."""
-    documents = read_documents(made.documents)
-    if made.given is None:
-        return Content(kind=names.KIND_RETRIEVAL, question=question, documents=documents)
-    ranked = [d if d.rerank_score is None else replace(d, score=d.rerank_score) for d in documents or ()]
-    given = read_documents(made.given)
-    return Content(kind=names.KIND_RERANK, question=question, documents=ranked, input_documents=given)
+    step = found(known, [documents]) if documents is not None else None
+    if step is not None and step.given is not None:
+        return content_of(step, question)
+    return Content(kind=names.KIND_RETRIEVAL, question=question, documents=documents, partial=end.cut)
 
 
 def tool_content(end: End) -> Content:

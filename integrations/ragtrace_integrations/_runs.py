@@ -72,6 +72,12 @@ class OpenRuns(Generic[T]):
         node = self._nodes.get(run_id)
         return node.item if node else None
 
+    def below(self, run_id: Hashable | None) -> list[T]:
+        """The items of the open runs right below an open run."""
+        with self._lock:
+            node = self._nodes.get(run_id) if run_id is not None else None
+            return [child.item for child in node.children.values()] if node else []
+
     def close(self, run_id: Hashable) -> list[T]:
         """Close a run and all that is open below it → their items, deepest first, the run's own last.
 
@@ -80,6 +86,18 @@ class OpenRuns(Generic[T]):
         with self._lock:
             node = self._nodes.get(run_id)
             return self._remove(node) if node else []
+
+    def detach(self, run_id: Hashable) -> T | None:
+        """Close a run alone → its item; what is open below it is handed to its parent, or becomes roots."""
+        with self._lock:
+            node = self._nodes.get(run_id)
+            if node is None:
+                return None
+            for child in node.children.values():
+                child.parent = node.parent
+                (self._roots if node.parent is None else node.parent.children)[child.id] = child
+            node.children = {}
+            return self._remove(node)[0]
 
     def drain(self) -> list[T]:
         """Close everything → the items, each after its descendants."""

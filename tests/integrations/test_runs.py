@@ -134,3 +134,22 @@ def test_many_threads_lose_no_run():
         thread.join(timeout=30)
     assert wrong == []
     assert len(runs) == 0
+
+
+def test_a_run_that_closes_alone_hands_its_children_up():
+    """What is open below it goes on below its parent, and closes with that."""
+    runs: OpenRuns[str] = OpenRuns()
+    for run, parent in [("a", None), ("b", "a"), ("c", "b")]:
+        runs.open(run, parent, _name(run), 0)
+    assert runs.detach("b") == "a/b"
+    assert runs.below("a") == ["a/b/c"]
+    assert runs.close("a") == ["a/b/c", "a"]
+
+
+def test_children_of_a_root_that_closes_alone_become_roots():
+    """Nothing is lost: they can still close, and leave when there are too many."""
+    runs: OpenRuns[str] = OpenRuns()
+    runs.open("a", None, _name("a"), 0)
+    runs.open("b", "a", _name("b"), 0)
+    runs.detach("a")
+    assert runs.drain() == ["a/b"]
