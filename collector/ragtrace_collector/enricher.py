@@ -1,17 +1,17 @@
 """Writes what is known of an interaction on its spans: the only stage that changes spans.
 
 Attributes are appended to the original bytes. Other carriers, each off by default: OpenInference
-``evaluations.<i>.evaluation.*``, and log records ``gen_ai.evaluation.result`` parented to the judged span.
+``evaluations.<i>.evaluation.*``, span events and log records ``gen_ai.evaluation.result``.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ragtrace import semconv
-from ragtrace.model import Evaluation, LogRecord, Score, SpanLink, SpanRecord
+from ragtrace.model import Evaluation, LogRecord, Score, SpanEvent, SpanLink, SpanRecord
 from ragtrace_collector import otlp
 from ragtrace_collector.otlp import RawSpan
 from ragtrace_collector.stages import JudgedInteraction
@@ -30,6 +30,8 @@ class Carriers:
 
     openinference: bool = False
     """As OpenInference ``evaluations.<i>.evaluation.*`` on the entry span."""
+    span_events: bool = False
+    """As events ``gen_ai.evaluation.result`` of the entry span."""
     log_records: bool = False
     """As log records ``gen_ai.evaluation.result`` with the ids of the entry span."""
 
@@ -48,17 +50,19 @@ def enrich(judged: JudgedInteraction, carriers: Carriers = Carriers()) -> Enrich
     Every span keeps its bytes; attributes of an earlier judgement are replaced.
     """
     added, stale = _additions(judged)
-    spans = []
-    for raw in judged.held.spans:
+
+    def written(raw: RawSpan) -> RawSpan:
         attributes = added.get(raw.span_id.hex())
         if attributes is None:
-            spans.append(raw)
-            continue
+            return raw
+        mine = [one for one in judged.evaluations if _entry_of(one, judged) == raw.span_id.hex()]
         if carriers.openinference:
-            attributes = attributes | _openinference(raw, judged.evaluations)
-        spans.append(otlp.append_attributes(raw, attributes, stale))
+            attributes = attributes | _openinference(raw, mine)
+        events = _events(raw, mine) if carriers.span_events else []
+        return otlp.append_events(otlp.append_attributes(raw, attributes, stale), events)
+
     logs = tuple(_logs(judged)) if carriers.log_records else ()
-    return Enriched(tuple(spans), logs)
+    return Enriched(tuple(map(written, judged.held.spans)), logs)
 
 
 def late_carriers(judged: JudgedInteraction, now_ns: int) -> Enriched:
@@ -76,32 +80,36 @@ def late_carriers(judged: JudgedInteraction, now_ns: int) -> Enriched:
     return Enriched(tuple(spans), tuple(_logs(judged)))
 
 
+def _entry_of(evaluation: Evaluation, judged: JudgedInteraction) -> str:
+    return evaluation.interaction.entry_span_id or judged.held.entry_span_id
+
+
 def _additions(judged: JudgedInteraction) -> tuple[dict[str, Attributes], list[str]]:
     """Span id → attributes to write; and the keys of earlier judgements to cut out."""
     added: dict[str, Attributes] = {}
     stale: list[str] = []
     for evaluation in judged.evaluations:
-        entry = evaluation.interaction.entry_span_id or judged.held.entry_span_id
-        added.setdefault(entry, {}).update(entry_attributes(evaluation))
+        added.setdefault(_entry_of(evaluation, judged), {}).update(entry_attributes(evaluation))
         stale += stale_keys(evaluation)
         for span_id, attributes in retrieval_attributes(evaluation).items():
             added.setdefault(span_id, {}).update(attributes)
     for screen in judged.screens:
-        entry = screen.interaction.entry_span_id or judged.held.entry_span_id
-        added.setdefault(entry, {}).update(screen_attributes(screen))
+        added.setdefault(_entry_of(screen, judged), {}).update(screen_attributes(screen))
         stale += stale_keys(screen)
     return added, stale
 
 
+def _scores(evaluations: Iterable[Evaluation]) -> Iterator[tuple[Evaluation, Score]]:
+    for evaluation in evaluations:
+        for outcome in evaluation.outcomes.values():
+            if isinstance(outcome, Score):
+                yield evaluation, outcome
+
+
 def _openinference(raw: RawSpan, evaluations: Iterable[Evaluation]) -> Attributes:
     """Scores as OpenInference evaluations, behind those that the span has."""
-    mine = [one for one in evaluations if one.interaction.entry_span_id == raw.span_id.hex()]
-    scores = [
-        (one, outcome) for one in mine for outcome in one.outcomes.values() if isinstance(outcome, Score)
-    ]
-    first = _next_index(otlp.read_span(raw)) if scores else 0
     found: Attributes = {}
-    for index, (evaluation, score) in enumerate(scores, start=first):
+    for index, (evaluation, score) in enumerate(_scores(evaluations), start=_next_index(raw)):
         prefix = f"{semconv.OI_EVALUATIONS}.{index}.evaluation."
         found[prefix + "name"] = score.metric
         found[prefix + "score"] = score.value
@@ -112,42 +120,44 @@ def _openinference(raw: RawSpan, evaluations: Iterable[Evaluation]) -> Attribute
     return found
 
 
-def _next_index(span: SpanRecord) -> int:
-    taken = [key.split(".", 2)[1] for key in span.attributes if key.startswith(f"{semconv.OI_EVALUATIONS}.")]
+def _next_index(raw: RawSpan) -> int:
+    keys = otlp.read_span(raw).attributes
+    taken = [key.split(".", 2)[1] for key in keys if key.startswith(f"{semconv.OI_EVALUATIONS}.")]
     return max((int(index) + 1 for index in taken if index.isascii() and index.isdigit()), default=0)
 
 
-def _logs(judged: JudgedInteraction) -> Iterable[bytes]:
-    resources = {raw.span_id.hex(): raw.resource for raw in judged.held.spans}
-    for evaluation in judged.evaluations:
-        entry = evaluation.interaction.entry_span_id or judged.held.entry_span_id
-        resource = resources.get(entry, judged.held.spans[0].resource)
-        for record in evaluation_logs(evaluation, judged.held.trace_id, entry, judged.held.spans):
-            yield otlp.encode_log(record, resource)
-
-
-def evaluation_logs(
-    evaluation: Evaluation, trace_id: str, span_id: str, spans: Sequence[RawSpan]
-) -> list[LogRecord]:
-    """One ``gen_ai.evaluation.result`` for each scored metric, with the ids of the judged span."""
-    ended = [otlp.read_span(raw).end_ns for raw in spans if raw.span_id.hex() == span_id]
+def _events(raw: RawSpan, evaluations: Iterable[Evaluation]) -> list[SpanEvent]:
+    ended = otlp.read_span(raw).end_ns
     return [
-        LogRecord(
-            trace_id=trace_id,
-            span_id=span_id,
-            event_name=semconv.GEN_AI_EVENT_EVALUATION,
-            attributes={
-                semconv.GEN_AI_EVALUATION_NAME: score.metric,
-                semconv.GEN_AI_EVALUATION_SCORE: score.value,
-                semconv.JUDGE_REVISION: evaluation.judge.revision,
-            }
-            | ({semconv.GEN_AI_EVALUATION_EXPLANATION: score.explanation} if score.explanation else {}),
-            scope=semconv.EVALUATION_SCOPE,
-            time_ns=ended[0] if ended else 0,
-        )
-        for score in evaluation.outcomes.values()
-        if isinstance(score, Score)
+        SpanEvent(semconv.GEN_AI_EVENT_EVALUATION, ended, _result(evaluation, score))
+        for evaluation, score in _scores(evaluations)
     ]
+
+
+def _logs(judged: JudgedInteraction) -> Iterator[bytes]:
+    raws = {raw.span_id.hex(): raw for raw in judged.held.spans}
+    for evaluation, score in _scores(judged.evaluations):
+        entry = _entry_of(evaluation, judged)
+        raw = raws.get(entry, judged.held.spans[0])
+        record = LogRecord(
+            trace_id=judged.held.trace_id,
+            span_id=entry,
+            event_name=semconv.GEN_AI_EVENT_EVALUATION,
+            attributes=_result(evaluation, score),
+            scope=semconv.EVALUATION_SCOPE,
+            time_ns=otlp.read_span(raw).end_ns,
+        )
+        yield otlp.encode_log(record, raw.resource)
+
+
+def _result(evaluation: Evaluation, score: Score) -> Attributes:
+    """A score in the words of OpenTelemetry's ``gen_ai.evaluation.result``."""
+    found: Attributes = {
+        semconv.GEN_AI_EVALUATION_NAME: score.metric,
+        semconv.GEN_AI_EVALUATION_SCORE: score.value,
+        semconv.JUDGE_REVISION: evaluation.judge.revision,
+    }
+    return found | ({semconv.GEN_AI_EVALUATION_EXPLANATION: score.explanation} if score.explanation else {})
 
 
 def _late_span(evaluation: Evaluation, now_ns: int) -> SpanRecord:

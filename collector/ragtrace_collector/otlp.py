@@ -34,13 +34,14 @@ from ragtrace_collector.otlp_read import (
     scope_of,
     survey,
 )
-from ragtrace_collector.otlp_write import encode_log, encode_span
+from ragtrace_collector.otlp_write import append_events, encode_log, encode_span
 
 __all__ = [
     "Glance",
     "RawSpan",
     "Survey",
     "append_attributes",
+    "append_events",
     "count_spans",
     "cut_span",
     "cut_texts",

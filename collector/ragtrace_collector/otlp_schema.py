@@ -94,6 +94,7 @@ _TRACE_REQUEST = "collector.trace.v1.ExportTraceServiceRequest"
 AnyValue = _full("common.v1.AnyValue")
 KeyValue = _full("common.v1.KeyValue")
 Span = _full("trace.v1.Span")
+SpanEvent = _full("trace.v1.Span.Event")
 ScopeSpans = _full("trace.v1.ScopeSpans")
 ResourceSpans = _full("trace.v1.ResourceSpans")
 ScopeLogs = _full("logs.v1.ScopeLogs")

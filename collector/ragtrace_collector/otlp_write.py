@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
-from ragtrace.model import AttributeValue, LogRecord, SpanRecord
+from ragtrace.model import AttributeValue, LogRecord, SpanEvent, SpanRecord
 from ragtrace_collector import otlp_schema as schema
 from ragtrace_collector.otlp_frames import RawSpan, append_attributes
 from ragtrace_collector.otlp_values import encode_attributes, encode_value
@@ -59,6 +60,19 @@ def encode_span(record: SpanRecord, resource: bytes | None = None) -> RawSpan:
         message.SerializeToString(),
     )
     return append_attributes(span, record.attributes)
+
+
+def append_events(span: RawSpan, events: Iterable[SpanEvent]) -> RawSpan:
+    """The span with ``events`` appended behind its own bytes."""
+    added = (
+        delimited(
+            11,
+            schema.SpanEvent(time_unix_nano=event.time_ns, name=_utf8(event.name)).SerializeToString()
+            + b"".join(delimited(3, encoded) for encoded in encode_attributes(event.attributes)),
+        )
+        for event in events
+    )
+    return replace(span, data=span.data + b"".join(added))
 
 
 def encode_log(record: LogRecord, resource: bytes | None = None) -> bytes:
