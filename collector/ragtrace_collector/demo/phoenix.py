@@ -13,6 +13,8 @@ from pathlib import Path
 from ragtrace.errors import MissingExtra
 from ragtrace_collector.demo.process import answers, free_port, stop, wait_for
 
+START_WITHIN = 180.0
+"""Seconds; its first start builds a database and compiles a great many modules."""
 COMMAND_VARIABLE = "RAGTRACE_PHOENIX"
 """Path of the ``phoenix`` command, where it is installed in another environment."""
 
@@ -45,7 +47,7 @@ def phoenix(folder: Path) -> Iterator[str]:
             stdin=subprocess.DEVNULL,
         )
     try:
-        wait_for(lambda: answers(f"{url}/healthz"), process, log)
+        wait_for(lambda: answers(f"{url}/healthz"), process, log, START_WITHIN)
         yield url
     finally:
         stop(process)

@@ -66,17 +66,19 @@ def stop(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def wait_for(ready: Callable[[], bool], process: subprocess.Popen[bytes], log: Path) -> None:
-    """Wait until ``ready()``.
+def wait_for(
+    ready: Callable[[], bool], process: subprocess.Popen[bytes], log: Path, within: float = START_WITHIN
+) -> None:
+    """Wait until ``ready()``, at most ``within`` seconds.
 
     Raises:
         RagtraceError: the process ended, or was not ready in time; the end of its log is in the message.
     """
-    until = time.monotonic() + START_WITHIN
+    until = time.monotonic() + within
     while not ready():
         if process.poll() is not None or time.monotonic() > until:
             words = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-5:]
-            raise RagtraceError(f"could not start: {' / '.join(words) or f'no word in {START_WITHIN:.0f} s'}")
+            raise RagtraceError(f"could not start: {' / '.join(words) or f'no word in {within:.0f} s'}")
         time.sleep(_POLL)
 
 
