@@ -7,7 +7,7 @@ is first asked for.
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ragtrace.hooks import (
     generator,
@@ -30,6 +30,16 @@ from ragtrace.hooks import (
 )
 from ragtrace.pipeline import configure
 
+if TYPE_CHECKING:
+    from ragtrace.api import aevaluate as aevaluate
+    from ragtrace.api import evaluate as evaluate
+    from ragtrace.metrics.ir import hit_at_k as hit_at_k
+    from ragtrace.metrics.ir import mrr as mrr
+    from ragtrace.metrics.ir import mrr_at_k as mrr_at_k
+    from ragtrace.metrics.ir import ndcg_at_k as ndcg_at_k
+    from ragtrace.metrics.ir import precision_at_k as precision_at_k
+    from ragtrace.metrics.ir import recall_at_k as recall_at_k
+
 __all__ = [
     "configure",
     "generator",
@@ -51,7 +61,16 @@ __all__ = [
     "trace",
 ]
 
-_LAZY: dict[str, str] = {}
+_LAZY: dict[str, str] = {
+    "evaluate": "ragtrace.api",
+    "aevaluate": "ragtrace.api",
+    "hit_at_k": "ragtrace.metrics.ir",
+    "mrr": "ragtrace.metrics.ir",
+    "mrr_at_k": "ragtrace.metrics.ir",
+    "ndcg_at_k": "ragtrace.metrics.ir",
+    "precision_at_k": "ragtrace.metrics.ir",
+    "recall_at_k": "ragtrace.metrics.ir",
+}
 """Public name → the module that it is loaded from when it is first asked for."""
 
 

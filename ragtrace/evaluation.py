@@ -18,7 +18,7 @@ from typing import Literal
 
 from ragtrace.diagnosis import DEFAULT_THRESHOLDS, Thresholds, diagnose
 from ragtrace.embedders.base import Embedder, cosine
-from ragtrace.errors import JudgeError, JudgeTimeout
+from ragtrace.errors import JudgeError, JudgeTimeout, MissingExtra
 from ragtrace.judges.base import Fault, Judge, JudgeReply, JudgeRequest, Usage, Want
 from ragtrace.metrics import DEFAULT_METRICS, IR_METRICS, Evidence, Metric, by_name
 from ragtrace.model import (
@@ -195,6 +195,8 @@ class Evaluator:
                 vectors = await self._embedder.embed([text for texts in groups.values() for text in texts])
         except TimeoutError:
             return replace(evidence, embedder_fault="deadline")
+        except MissingExtra:
+            return evidence
         except JudgeError as error:
             return replace(evidence, embedder_fault=error.reason)
         except Exception as error:  # noqa: BLE001  # as with judges

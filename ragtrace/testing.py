@@ -119,14 +119,13 @@ def make_interaction(
     answer: str | None = "Refunds take 3 to 5 business days [1].",
     **fields: Any,
 ) -> Interaction:
-    """An interaction with one good answer to one question; ``fields`` are any others of :class:`Interaction`."""
+    """An interaction with one good answer; ``fields`` are any others of :class:`Interaction`."""
     given = None if documents is None else make_documents(*documents)
     return Interaction(question=question, documents=given, answer=answer, **fields)
 
 
 def make_trace(interaction: Interaction | None = None, seed: str = "trace") -> list[SpanRecord]:
-    """The spans that our hooks write for ``interaction``: its entry, the retrieval where there is one,
-    the generation.
+    """The spans of our hooks for ``interaction``: entry, retrieval if there is one, generation.
 
     Ids are hashes of ``seed``, so that a trace can be told again.
     """
