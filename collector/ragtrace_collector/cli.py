@@ -22,6 +22,7 @@ COMMANDS = {
     "score": "Score recorded traces or interactions from files.",
     "agree": "Measure a judge against people's labels.",
     "doctor": "Say why a trace was or was not scored.",
+    "prompts": "Show the judge's prompts, or export them to change them.",
 }
 """Name → the line that ``ragtrace --help`` shows."""
 

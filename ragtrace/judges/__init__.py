@@ -29,9 +29,9 @@ def create(use: str, options: Mapping[str, Any]) -> Judge:
 
             return EmbeddedJudge(**options)
         if use == "openai":
-            from ragtrace.judges.chat import ChatJudge, ChatOptions
+            from ragtrace.judges.chat import ChatJudge, read_options
 
-            return ChatJudge(ChatOptions(**options))
+            return ChatJudge(read_options(options))
         judge = _load(use)(**options)
     except TypeError as error:
         raise ConfigError(f"{use}: {error}", "judge") from error

@@ -27,7 +27,7 @@ from ragtrace.judges._chat.conversation import Conversation
 from ragtrace.judges._chat.endpoint import Endpoint
 from ragtrace.judges._chat.entries import Task
 from ragtrace.judges._chat.limiter import Sleep
-from ragtrace.judges._chat.options import ChatOptions
+from ragtrace.judges._chat.options import ChatOptions, read_options
 from ragtrace.judges._chat.parts import (
     ClaimsPart,
     QuestionsPart,
@@ -38,17 +38,17 @@ from ragtrace.judges._chat.parts import (
     reference_task,
 )
 from ragtrace.judges._chat.planning import Limits, Plan, plan
-from ragtrace.judges._chat.prompting import load_prompts
 from ragtrace.judges._chat.rendering import questions_prompt, task_prompt
 from ragtrace.judges._chat.rounds import Settled, settle
 from ragtrace.judges._chat.tokens import prompt_tokens
 from ragtrace.judges._chat.untraced import untraced
 from ragtrace.judges._chat.wire import WindowExceeded
 from ragtrace.judges.base import JudgeReply, JudgeRequest, Usage, Want
+from ragtrace.judges.prompting import load_prompts
 from ragtrace.model import Language
 from ragtrace.text.language import detect_language, is_cjk
 
-__all__ = ["ChatJudge", "ChatOptions", "VerdictStore"]
+__all__ = ["ChatJudge", "ChatOptions", "VerdictStore", "read_options"]
 
 PROTOCOL = 1
 """Raised when the meaning of a verdict changes through code alone."""

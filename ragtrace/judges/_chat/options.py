@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
 
 from ragtrace.errors import ConfigError
 from ragtrace.model import Language
@@ -76,3 +80,20 @@ class ChatOptions:
 
 MIN_WINDOW = 1024
 """Tokens below which no request with evidence fits beside the instructions."""
+
+
+def read_options(options: Mapping[str, Any]) -> ChatOptions:
+    """Options as they stand in a config file → checked options.
+
+    Raises:
+        ConfigError: an unknown name, a value of the wrong kind or out of range; carries the path of the key.
+    """
+    known = [each.name for each in fields(ChatOptions)]
+    if strange := [name for name in options if name not in known]:
+        raise ConfigError(f"unknown option; known: {', '.join(known)}", f"judge.{strange[0]}")
+    try:
+        return TypeAdapter(ChatOptions).validate_python(dict(options))
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise ConfigError(first["msg"], f"judge.{where}") from error

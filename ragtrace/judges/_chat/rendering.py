@@ -9,8 +9,8 @@ from typing import Any
 from ragtrace.judges._chat.canary import Canary
 from ragtrace.judges._chat.entries import Shown, Task
 from ragtrace.judges._chat.fence import draw_nonce, item, visible
-from ragtrace.judges._chat.prompting import PromptSet
 from ragtrace.judges._chat.schemas import Schema, questions_schema, task_schema
+from ragtrace.judges.prompting import PromptSet
 from ragtrace.model import Language
 
 CANARY_NUMBER = 1
