@@ -79,10 +79,11 @@ def _scanner() -> re.Pattern[str]:
     unit = "|".join(
         re.escape(n) + (r"(?![a-z])" if n[-1].isascii() and n[-1].isalpha() else "") for n in names
     )
+    zh_day = rf"(?:\d{{1,2}}|[{_ZH}]{{1,3}})"
     alternatives = {
         "date": rf"(?<![\d.])(?:1\d|20)\d\d[-/.](?:0?[1-9]|1[0-2])[-/.](?:[12]\d|3[01]|0?[1-9])(?!\d)"
-        rf"|(?:\d{{4}}|[{_ZH}]{{4}})年\s?(?:(?:\d{{1,2}}|[{_ZH}]{{1,3}})月\s?(?:(?:\d{{1,2}}|[{_ZH}]{{1,3}})[日号])?)?"
-        rf"|(?:\d{{1,2}}|[{_ZH}]{{1,3}})月\s?(?:(?:\d{{1,2}}|[{_ZH}]{{1,3}})[日号]|份)"
+        rf"|(?:\d{{4}}|[{_ZH}]{{4}})\s?年(?!代)\s?(?:{zh_day}\s?月\s?(?:{zh_day}\s?[日号])?)?"
+        rf"|{zh_day}\s?月\s?(?:{zh_day}\s?[日号]|份)"
         rf"|\b(?:{months})\b\.?\s(?:the\s)?\d{{1,2}}(?:st|nd|rd|th)?(?!\d|:)(?:,?\s(?:1\d|20)\d\d(?!\d))?"
         rf"|\b\d{{1,2}}(?:st|nd|rd|th)?\s(?:of\s)?(?:{months})\b(?:,?\s(?:1\d|20)\d\d(?!\d))?"
         rf"|\b(?:{months})\b,?\s(?:of\s)?(?:1\d|20)\d\d(?!\d)",
@@ -95,10 +96,18 @@ def _scanner() -> re.Pattern[str]:
         "fraction": rf"百分之\s?(?:{_ARABIC}|[{_ZH}点]+)(?:\s?{_DASH}\s?(?:百分之)?\s?(?:{_ARABIC}|[{_ZH}点]+))?",
         "ordinal": rf"第\s?(?:\d+|[{_ZH}]+)|(?<![\w.,])\d+(?:st|nd|rd|th)\b",
         "year": r"(?<![\w.,$€£¥:/-])(?:1[0-9]|20)\d\d(?:[-–/](?:\d\d){1,2})?(?!\w|[%°]|,\d|\.\d|[-/]\d)",
-        "number": rf"(?:(?P<sign>{sign})\s?)?(?<![a-z\d.\[/])(?<!\d,)(?<![a-z]-){number}(?:\s?(?P<first>{unit}))?"
-        rf"(?:\s{{0,2}}{_DASH}\s?(?:(?:{sign})\s?)?{number})?[\s-]?(?P<unit>{unit})?",
+        "number": rf"(?:(?P<sign>{sign})\s?)?(?<![a-z\d.\[/])(?<!\d,)(?<![a-z]-){number}"
+        rf"(?:[\s-]?(?P<first>{unit}))?"
+        rf"(?:\s{{0,2}}{_DASH}\s?(?:(?:{sign})\s?)?{number}(?:[\s-]?(?P<unit>{unit}))?)?",
     }
     return re.compile("|".join(f"(?P<{name}>{body})" for name, body in alternatives.items()))
+
+
+def _not_before(name: str) -> str:
+    """What must not follow a unit's name, so that it is no piece of a longer word."""
+    if name[-1].isascii() and name[-1].isalpha():
+        return r"(?![a-z])"
+    return {"年": "(?![代级轻度底初末终])", "分": "(?![之公别类])", "天": "(?![然气])", "月": "(?!份)"}.get(name, "")
 
 
 @cache
@@ -210,7 +219,7 @@ def _read_ordinal(match: re.Match[str], text: str) -> Quantity | None:
     if number is None:
         return None
     measure = text[match.end() : match.end() + 1] if match[0][0] == "第" else ""
-    return _quantity(match, number, number, "ordinal", unit=measure.strip())
+    return _quantity(match, number, number, "ordinal", unit=measure if measure in units()["measures"] else "")
 
 
 def _read_fraction(match: re.Match[str], text: str) -> Quantity | None:
@@ -231,10 +240,17 @@ def _read_number(match: re.Match[str], text: str) -> Quantity | None:
     if len(parts) > 1 and parts[0] > parts[1]:
         parts = parts[:1] if parts[0] > parts[1] * 1000 else sorted(parts)
     dimension, unit = _measure(sign, unit_name, text[match.end() :])
-    bare_zh = written[0] > "\u2fff" and unit_name is None
-    if (bare_zh and len(re.sub(f"[^{_ZH}]", "", written)) < 2) or (written == "one" and not unit_name):
+    if _is_idiom(written, unit_name, dimension):
         return None
     return _quantity(match, parts[0], parts[-1], dimension, unit=unit, end=match.start() + len(written))
+
+
+def _is_idiom(written: str, unit_name: str | None, dimension: str) -> bool:
+    """Whether it only looks like a number: 一个 (a), 一致 (agree), 十分 (very), one (somebody)."""
+    if written[0] <= "\u2fff":
+        return written == "one" and not unit_name
+    digits = re.sub(f"[^{_ZH}]", "", written)
+    return len(digits) < 2 and (unit_name is None or (digits == "一" and dimension == "count"))
 
 
 _RANGE = re.compile(rf"\s{{0,2}}{_DASH}\s?")
@@ -268,9 +284,13 @@ def _measure(sign: str | None, unit_name: str | None, after: str) -> tuple[str, 
         unit = units()["prefixes"][sign]
         return f"money_{unit}", unit
     if unit_name:
-        return _unit_of_name().get(unit_name, ("count", unit_name))
+        return _unit_of_name().get(unit_name, ("count", _THINGS.get(unit_name, unit_name)))
     noun = re.match(r"[\s-]?([a-z]{3,})", after)
     return "count", _noun(noun[1]) if noun else ""
+
+
+_THINGS = {"名": "人", "位": "人", "个人": "人", "口": "人", "个": ""}
+"""Chinese measure words that count the same; 个 counts anything."""
 
 
 def _noun(word: str) -> str:
@@ -327,6 +347,10 @@ _READERS: dict[str, Callable[[re.Match[str], str], Quantity | None]] = {
 # --- comparing --------------------------------------------------------------------------------------------
 
 _NUANCED = {"working_day": "day", "night": "day"}
+_NAMED = frozenset({"count", "ordinal", "frequency"})
+"""Dimensions whose unit names what is counted: 23 pictures and 23 works may be the same thing said otherwise."""
+_TELLING = 10
+"""Smaller counts are equal by chance too often."""
 _APPROXIMATE = 0.05
 _CONVERTED = 0.02
 
@@ -339,13 +363,9 @@ def compare(claimed: Quantity, found: Quantity) -> Relation:
         return _compare_dimensions(claimed, found)
     if claimed.dimension == "clock":
         return _compare_clocks(claimed, found)
-    if (
-        claimed.dimension in {"count", "ordinal"}
-        and claimed.unit
-        and found.unit
-        and claimed.unit != found.unit
-    ):
-        return Relation.UNRELATED
+    if claimed.dimension in _NAMED and claimed.unit and found.unit and claimed.unit != found.unit:
+        counted = claimed.dimension == "count" and claimed.low >= _TELLING
+        return Relation.SAME if counted and _equal(claimed, found, 0.0) else Relation.UNRELATED
     return _compare_values(claimed, found)
 
 

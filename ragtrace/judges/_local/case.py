@@ -13,7 +13,7 @@ from ragtrace.judges._local.fit import Fit, answer_fit
 from ragtrace.judges._local.passages import Document
 from ragtrace.judges._local.questions import NeedText, read_question, split_needs
 from ragtrace.judges._local.relevance import coverage, gives_kind, known_tokens, relevance_features
-from ragtrace.judges._local.support import support, verdict
+from ragtrace.judges._local.support import judge_claim, verdict
 from ragtrace.model import Claim, Interaction, JudgedClaim, Language, Need, Support, Unit, Verdict
 from ragtrace.text.language import detect_language
 
@@ -60,7 +60,7 @@ class Case:
     def verdict(self, text: str, corpus: Corpus) -> Verdict:
         """What the documents of ``corpus`` say of the claim ``text``."""
         claim = read_claim(text)
-        return verdict(claim, support(claim, corpus), self.language)
+        return verdict(claim, judge_claim(claim, corpus), self.language)
 
     @cached_property
     def _echoed(self) -> frozenset[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Literal
 
@@ -54,20 +54,37 @@ def _conflicts(claim: ClaimText, evidence: Evidence, corpus: Corpus) -> Iterator
 _SLOT = 0.45
 """A found quantity is taken to answer the same as the claimed one from this agreement of their surroundings on."""
 _MARGIN = 0.12
+_SLOT_DISTINCT = 0.3
+_DISTINCT = frozenset({"frequency", "percent", "temperature", "mass", "volume", "clock", "age", "speed", "data"})
+"""Kinds of quantity of which a passage seldom holds two: their surroundings need agree less."""
 _OTHER_UNIT = 0.15
 """Days and years seldom answer the same question: their surroundings must agree the better."""
 _CLAUSE = re.compile(r"[,;:，；、：。()（）]|\s(?:and|but|while|whereas|or)\s")
 
 
+@dataclass(frozen=True, slots=True)
+class _Match:
+    """A found quantity and how well its surroundings agree with those of the claimed one."""
+
+    slot: float
+    found: Quantity
+    passage: Passage
+
+
 def _quantity_conflicts(claim: ClaimText, evidence: Evidence, corpus: Corpus) -> Iterator[Conflict]:
     for claimed in claim.quantities:
-        others = [q for q in claim.quantities if q is not claimed]
-        passages = dict.fromkeys((*evidence.passages, *_with_same_digits(claimed, corpus)))
-        same, conflict, unit = _best_slots(claim, claimed, others, tuple(passages))
-        if conflict[0] >= _SLOT and conflict[0] > same + _MARGIN and conflict[1] is not None:
-            yield Conflict("quantity", claimed.text, conflict[1][0].text, conflict[1][1])
-        elif unit is not None:
-            yield Conflict("unit", claimed.text, unit[0].text, unit[1])
+        passages = tuple(dict.fromkeys((*evidence.passages, *_with_same_digits(claimed, corpus))))
+        matches = tuple(_matches(claim, claimed, passages))
+        agreeing = [match for relation, match in matches if relation is not Relation.CONFLICT]
+        same = max((match.slot for match in agreeing), default=-1.0)
+        rival = max(_rivals(claim, claimed, matches), key=lambda match: match.slot, default=None)
+        least = _SLOT if claimed.dimension not in _DISTINCT or agreeing else _SLOT_DISTINCT
+        if rival is not None and rival.slot >= least and rival.slot > same + _MARGIN:
+            yield Conflict("quantity", claimed.text, rival.found.text, rival.passage)
+        elif agreeing:
+            nearest = max(matches, key=lambda pair: (pair[1].slot, pair[0] is Relation.SAME))
+            if nearest[0] is Relation.UNIT:
+                yield Conflict("unit", claimed.text, nearest[1].found.text, nearest[1].passage)
 
 
 def _with_same_digits(claimed: Quantity, corpus: Corpus) -> Iterator[Passage]:
@@ -79,30 +96,28 @@ def _with_same_digits(claimed: Quantity, corpus: Corpus) -> Iterator[Passage]:
 
 _FEW = 3
 
-_Found = tuple[Quantity, Passage]
 
-
-def _best_slots(
-    claim: ClaimText, claimed: Quantity, others: Sequence[Quantity], passages: Sequence[Passage]
-) -> tuple[float, tuple[float, _Found | None], _Found | None]:
-    """Agreement of surroundings of the best equal quantity, of the best different one, and a nuance of unit."""
-    same, conflict, unit = -1.0, (-1.0, None), None
+def _matches(
+    claim: ClaimText, claimed: Quantity, passages: Sequence[Passage]
+) -> Iterator[tuple[Relation, _Match]]:
     for passage in passages:
         for found in passage.quantities:
             relation = compare(claimed, found)
-            if relation is Relation.UNRELATED:
-                continue
-            slot = _slot(claim, claimed, passage, found)
-            if relation is Relation.CONFLICT:
-                taken = any(compare(other, found) in {Relation.SAME, Relation.UNIT} for other in others)
-                if found.unit != claimed.unit:
-                    slot -= _OTHER_UNIT
-                if slot > conflict[0] and not taken:
-                    conflict = (slot, (found, passage))
-            else:
-                unit = (found, passage) if relation is Relation.UNIT and slot > same else unit
-                same = max(same, slot)
-    return same, conflict, unit  # type: ignore[return-value]
+            if relation is not Relation.UNRELATED:
+                yield relation, _Match(_slot(claim, claimed, passage, found), found, passage)
+
+
+def _rivals(
+    claim: ClaimText, claimed: Quantity, matches: Sequence[tuple[Relation, _Match]]
+) -> Iterator[_Match]:
+    """What contradicts the claimed quantity and is not what the claim says elsewhere."""
+    others = [quantity for quantity in claim.quantities if quantity is not claimed]
+    for relation, match in matches:
+        if relation is Relation.CONFLICT and not any(
+            compare(other, match.found) in {Relation.SAME, Relation.UNIT} for other in others
+        ):
+            same_unit = match.found.unit == claimed.unit
+            yield match if same_unit else replace(match, slot=match.slot - _OTHER_UNIT)
 
 
 def _slot(claim: ClaimText, claimed: Quantity, passage: Passage, found: Quantity) -> float:

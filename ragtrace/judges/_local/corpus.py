@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 from ragtrace.judges._local.passages import Document, Passage, flat
 
@@ -51,6 +52,11 @@ class Corpus:
             for document in self.documents
             for i in range(len(document.normal) - GRAM + 1)
         )
+
+    @cached_property
+    def pairs(self) -> frozenset[tuple[str, str]]:
+        """Content tokens that are neighbours in a passage."""
+        return frozenset(pair for passage in self.passages for pair in pairwise(passage.tokens))
 
     @cached_property
     def penalties(self) -> list[float]:

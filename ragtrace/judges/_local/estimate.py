@@ -19,6 +19,9 @@ from typing import Any
 CLIP = 3.0
 """A feature counts no more than so many deviations: one odd measurement must not decide."""
 
+SUREST = 0.04
+"""No wording is proof: some claims that share nothing with a document follow from it, and the other way round."""
+
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
@@ -36,13 +39,18 @@ class Estimate:
         )
 
     def probability(self, features: Mapping[str, float]) -> float:
-        """The calibrated probability, 0..1."""
-        return logistic(self.slope * self.total(features) + self.intercept)
+        """The calibrated probability, within :data:`SUREST` of 0 and 1."""
+        return _modest(logistic(self.slope * self.total(features) + self.intercept))
 
     @property
     def floor(self) -> float:
         """The probability when nothing at all was found."""
-        return logistic(-self.slope * CLIP * len(self.scales) + self.intercept)
+        return _modest(logistic(-self.slope * CLIP * len(self.scales) + self.intercept))
+
+
+def _modest(probability: float) -> float:
+    """Squeezed evenly into [SUREST, 1 - SUREST], so that the order is kept."""
+    return SUREST + (1 - 2 * SUREST) * probability
 
 
 def logistic(value: float) -> float:
@@ -56,6 +64,8 @@ class Constants:
 
     support: Mapping[str, Estimate]
     relevance: Mapping[str, Estimate]
+    support_from: Mapping[str, float]
+    """Language → the probability from which a claim counts as supported."""
     thresholds: Mapping[str, float]
     revision: str
 
@@ -68,7 +78,8 @@ def constants() -> Constants:
     return Constants(
         support={language: _estimate(row) for language, row in table["support"].items()},
         relevance={language: _estimate(row) for language, row in table["relevance"].items()},
-        thresholds=table["thresholds"],
+        support_from=table["thresholds"]["support"],
+        thresholds={name: table["thresholds"][name] for name in ("covered", "answered")},
         revision=blake2b(raw, digest_size=4).hexdigest(),
     )
 

@@ -1,110 +1,144 @@
-"""What the embedded judge measures on a claim and its documents, before any weight."""
+"""What the embedded judge measures on a claim and its evidence, before any weight.
+
+Every feature is signed so that more means better supported: what speaks against a claim is negative.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
 
 from ragtrace.judges._local.alignment import (
     best_window,
     common_subsequence,
-    cosine,
     held_pieces,
     longest_missing_run,
 )
 from ragtrace.judges._local.claims import ClaimText, count_negations
+from ragtrace.judges._local.contradictions import Conflict
 from ragtrace.judges._local.corpus import Corpus, Evidence
 from ragtrace.text.lexicon import chinese, english
 from ragtrace.text.numbers import Relation, compare
 
+_NARROWEST = 5
+"""A window is never narrower than so many content tokens."""
+_MOST_NAMES, _MOST_NUMBERS, _MOST_ANTONYMS = 4, 3, 2
+_AGREES = frozenset({Relation.SAME, Relation.UNIT})
 
-def english_features(claim: ClaimText, evidence: Evidence, corpus: Corpus) -> dict[str, float]:
-    weights, n = claim.weights, len(claim.tokens)
-    pair = evidence.pair
-    pair_tokens = [t for p in pair for t in p.tokens]
-    nums = [t for t in weights if t[0].isdigit()]
-    numctx = _number_context(claim, evidence, corpus, nums)
-    known = corpus.postings
+
+def english_features(
+    claim: ClaimText, evidence: Evidence, corpus: Corpus, conflict: Conflict | None
+) -> dict[str, float]:
+    """The measurements on an English claim with at least one content token."""
+    n = len(claim.tokens)
     return {
-        "win1": best_window(weights, max(5, n), corpus),
-        "num_ctx2": numctx,
-        "chw_all": held_pieces(claim.words, corpus),
-        "tfidf2": cosine(weights, Counter(pair_tokens)),
-        "lcs2": common_subsequence(claim.tokens, pair_tokens) / n,
-        "ent_miss": -min(
-            4.0,
-            sum(
-                name not in corpus.raw_words
-                and not all(x in corpus.raw_words for x in name.replace("-", " ").split())
-                for name in claim.names
-            ),
-        ),
-        "num_conf": -min(3.0, number_conflicts(claim, evidence)),
-        "ant": -min(2.0, antonyms(claim, evidence)),
-        "missrun": -longest_missing_run(claim.tokens, known) / n,
-        "qmark": -float("?" in claim.text),
+        "window": best_window(claim.weights, max(_NARROWEST, n), corpus),
+        "number_context": _number_context(claim, evidence, corpus),
+        "pieces": held_pieces(claim.words, corpus),
+        "order": _order(claim, evidence),
+        "pairs": _pairs(claim, corpus),
+        "missing_run": -longest_missing_run(claim.tokens, corpus.postings) / n,
+        "names_anywhere": -min(_MOST_NAMES, sum(not _has_name(name, corpus) for name in claim.names)),
+        "names_near": -min(_MOST_NAMES, _names_missing(claim, evidence)),
+        "numbers": -min(_MOST_NUMBERS, _number_conflicts(claim, evidence)),
+        "antonyms": -min(_MOST_ANTONYMS, _antonyms(claim, evidence)),
+        "conflict": -float(_contradicts(conflict)),
+        "question": -float("?" in claim.text),
     }
 
 
-def _number_context(claim, evidence, corpus, nums):
-    if not nums:
-        return evidence.coverage
-    total = sum(claim.weights.values())
-    worst = 1.0
-    for num in nums:
-        best = 0.0
-        for index in corpus.postings.get(num, ()):
-            voc = corpus.passages[index].vocabulary
-            best = max(best, sum(w for t, w in claim.weights.items() if t in voc) / total)
-        worst = min(worst, best)
-    return worst
-
-
-def number_conflicts(claim, evidence):
-    count = 0
-    found = [q for p in evidence.passages for q in p.quantities]
-    for q in claim.quantities:
-        rel = {compare(q, f) for f in found}
-        if Relation.CONFLICT in rel and Relation.SAME not in rel and Relation.UNIT not in rel:
-            count += 1
-    return float(count)
-
-
-def antonyms(claim, evidence):
-    table = english().antonyms
-    best = set(evidence.best.words)
-    return float(sum(w not in best and bool(table[w] & best) for w in set(claim.words) if w in table))
-
-
-def chinese_features(claim: ClaimText, evidence: Evidence, corpus: Corpus) -> dict[str, float]:
-    weights, n = claim.weights, len(claim.tokens)
-    pair = evidence.pair
-    pair_tokens = [t for p in pair for t in p.tokens]
-    pair_text = "".join(p.normal for p in pair)
-    lcs = common_subsequence(claim.tokens, pair_tokens) / n
-    allfound = [q for p in corpus.passages for q in p.quantities]
-    efound = [q for p in evidence.passages for q in p.quantities]
-    ok = {Relation.SAME, Relation.UNIT}
-    qs = claim.quantities
-    num_r = sum(not any(compare(q, f) in ok for f in allfound) for q in qs) / len(qs) if qs else 0.0
-    miss_e = float(sum(not any(compare(q, f) in ok for f in efound) for q in qs))
-    univ = float(sum(u in claim.normal and u not in pair_text for u in chinese().universals))
+def chinese_features(
+    claim: ClaimText, evidence: Evidence, corpus: Corpus, conflict: Conflict | None
+) -> dict[str, float]:
+    """The measurements on a Chinese claim with at least one content character."""
+    near = "".join(passage.normal for passage in evidence.pair)
     best = evidence.best
+    negated = claim.negations > 0 and not count_negations(best.normal, best.words)
     return {
-        "lcs2": lcs,
-        "lcs2w": common_subsequence(claim.words, [t for p in pair for t in p.words])
-        / max(1, len(claim.words)),
-        "num_r": -num_r,
-        "num_missE": -min(3.0, miss_e),
-        "univ": -univ,
-        "ant": -zh_antonyms(claim.normal, best.normal),
-        "negmis": -float((claim.negations - count_negations(best.normal, best.words)) % 2 != 0),
+        "order": _order(claim, evidence),
+        "negation": -float(negated),
+        "universals": -float(sum(word in claim.normal and word not in near for word in chinese().universals)),
+        "antonyms": -min(_MOST_ANTONYMS, _antonyms_zh(claim.normal, best.normal)),
+        "conflict": -float(_contradicts(conflict)),
     }
 
 
-def zh_antonyms(claim, best):
-    table = chinese().antonyms
-    n = 0
-    for w, opp in table.items():
-        if len(w) > 1 and w in claim and w not in best and any(o in best and o not in claim for o in opp):
-            n += 1
-    return float(min(2, n))
+def _order(claim: ClaimText, evidence: Evidence) -> float:
+    """The share of the claim's content that the two best passages hold in the claim's order."""
+    pair = [token for passage in evidence.pair for token in passage.tokens]
+    return common_subsequence(claim.tokens, pair) / len(claim.tokens)
+
+
+def _pairs(claim: ClaimText, corpus: Corpus) -> float:
+    """The share of the claim's neighbouring content tokens that are neighbours in a document."""
+    pairs = list(pairwise(claim.tokens))
+    if not pairs:
+        return float(claim.tokens[0] in corpus.postings)
+    return sum(pair in corpus.pairs for pair in pairs) / len(pairs)
+
+
+def _number_context(claim: ClaimText, evidence: Evidence, corpus: Corpus) -> float:
+    """The worst over the claim's numbers of how much of the claim stands by that number in a passage.
+
+    0 where a number is nowhere; without numbers, the coverage by the best passage.
+    """
+    numbers = [token for token in claim.weights if token[0].isdigit()]
+    if not numbers:
+        return evidence.coverage
+    return min(_context_of(number, claim, corpus) for number in numbers)
+
+
+def _context_of(number: str, claim: ClaimText, corpus: Corpus) -> float:
+    total = sum(claim.weights.values())
+    passages = (corpus.passages[index] for index in corpus.postings.get(number, ()))
+    shares = (
+        sum(weight for token, weight in claim.weights.items() if token in passage.vocabulary) / total
+        for passage in passages
+    )
+    return max(shares, default=0.0)
+
+
+def _number_conflicts(claim: ClaimText, evidence: Evidence) -> int:
+    """How many quantities of the claim the evidence has otherwise, and nowhere as the claim has them."""
+    found = [quantity for passage in evidence.passages for quantity in passage.quantities]
+    count = 0
+    for claimed in claim.quantities:
+        relations = {compare(claimed, other) for other in found}
+        count += Relation.CONFLICT in relations and not relations & _AGREES
+    return count
+
+
+def _has_name(name: str, corpus: Corpus) -> bool:
+    return name in corpus.raw_words or all(part in corpus.raw_words for part in name.split("-"))
+
+
+def _names_missing(claim: ClaimText, evidence: Evidence) -> int:
+    return sum(all(name not in passage.normal for passage in evidence.passages) for name in claim.names)
+
+
+def _antonyms(claim: ClaimText, evidence: Evidence) -> int:
+    """Words of the claim whose opposite the best passage has instead."""
+    table, best = english().antonyms, evidence.best.all_words
+    return sum(
+        word not in best and not table[word].isdisjoint(best) for word in set(claim.words) if word in table
+    )
+
+
+def _antonyms_zh(claim: str, best: str) -> int:
+    return sum(
+        word not in best and any(other in best and other not in claim for other in opposites)
+        for word, opposites in _opposites_in(claim)
+    )
+
+
+def _opposites_in(claim: str) -> Sequence[tuple[str, frozenset[str]]]:
+    # single characters are pieces of other words too often to be told apart
+    return [
+        (word, opposites)
+        for word, opposites in chinese().antonyms.items()
+        if len(word) > 1 and word in claim
+    ]
+
+
+def _contradicts(conflict: Conflict | None) -> bool:
+    return conflict is not None and conflict.contradicts

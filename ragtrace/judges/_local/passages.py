@@ -40,6 +40,11 @@ class Passage:
         return frozenset(self.tokens)
 
     @cached_property
+    def all_words(self) -> frozenset[str]:
+        """The distinct words, stop words among them."""
+        return frozenset(self.words)
+
+    @cached_property
     def quantities(self) -> tuple[Quantity, ...]:
         """The quantities that are written in it."""
         return quantities(self.normal)

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from ragtrace.judges._local.case import Case
 from ragtrace.judges._local.claims import read_claim
 from ragtrace.judges._local.corpus import Corpus
-from ragtrace.judges._local.estimate import constants
 from ragtrace.judges._local.passages import Reader
-from ragtrace.judges._local.support import support
+from ragtrace.judges._local.support import judge_claim
 from ragtrace.judges.base import JudgeReply, ReferenceClaim
 from ragtrace.model import Support, Unit
 from ragtrace.text.segment import units as cut
@@ -42,9 +41,7 @@ def _reference_claim(text: str, case: Case, answer: Corpus) -> ReferenceClaim:
 
 
 def _says(corpus: Corpus, text: str) -> bool:
-    finding = support(read_claim(text), corpus)
-    contradicted = finding.conflict is not None and finding.conflict.contradicts
-    return not contradicted and finding.probability >= constants().thresholds["support"]
+    return judge_claim(read_claim(text), corpus).support is Support.SUPPORTED
 
 
 def _as_corpus(text: str) -> Corpus:

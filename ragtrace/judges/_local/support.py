@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ragtrace.judges._local.claims import ClaimText
@@ -11,6 +10,7 @@ from ragtrace.judges._local.corpus import Corpus, Evidence, find_evidence
 from ragtrace.judges._local.estimate import constants
 from ragtrace.judges._local.explain import explain
 from ragtrace.judges._local.features import chinese_features, english_features
+from ragtrace.judges._local.passages import Passage
 from ragtrace.model import Language, Support, Verdict
 from ragtrace.text.language import detect_language
 
@@ -22,53 +22,43 @@ CONTRADICTED_AT_MOST = 0.12
 class Finding:
     """What the documents say of a claim, before it becomes a verdict."""
 
+    support: Support
     probability: float
-    evidence: Evidence | None
-    conflict: Conflict | None
+    evidence: Evidence | None = None
+    conflict: Conflict | None = None
+
+    @property
+    def passages(self) -> tuple[Passage, ...]:
+        """The passages that decide: the one in conflict, else the evidence, best first."""
+        if self.conflict is not None:
+            return (self.conflict.passage,)
+        return self.evidence.pair if self.evidence is not None else ()
 
 
-def support(claim: ClaimText, corpus: Corpus) -> Finding:
+def judge_claim(claim: ClaimText, corpus: Corpus) -> Finding:
     """Hold ``claim`` against the documents of ``corpus``."""
     language = detect_language(claim.text)
     estimate = constants().support[language]
     evidence = find_evidence(claim.weights, corpus) if claim.tokens else None
     if evidence is None:
-        return Finding(estimate.floor, None, None)
+        return Finding(Support.NOT_FOUND, estimate.floor)
     measure = chinese_features if language == "zh" else english_features
-    probability = estimate.probability(measure(claim, evidence, corpus))
     conflict = find_conflict(claim, evidence, corpus)
+    probability = estimate.probability(measure(claim, evidence, corpus, conflict))
     if conflict is not None and conflict.contradicts:
-        probability = min(CONTRADICTED_AT_MOST, probability * CONTRADICTED_AT_MOST * 2)
-    return Finding(probability, evidence, conflict)
+        probability = min(CONTRADICTED_AT_MOST, probability)
+        return Finding(Support.CONTRADICTED, probability, evidence, conflict)
+    holds = probability >= constants().support_from[language]
+    return Finding(Support.SUPPORTED if holds else Support.NOT_FOUND, probability, evidence, conflict)
 
 
 def verdict(claim: ClaimText, finding: Finding, language: Language) -> Verdict:
     """The finding as a verdict, explained in ``language``."""
-    support_ = _support(finding)
-    passage = (
-        finding.conflict.passage if finding.conflict else finding.evidence.best if finding.evidence else None
-    )
-    decided = support_ is not Support.NOT_FOUND
+    decided = finding.passages if finding.support is not Support.NOT_FOUND else ()
     return Verdict(
-        support=support_,
-        documents=_ranks(finding) if decided else (),
-        quote=passage.text if passage and decided else None,
+        support=finding.support,
+        documents=tuple(dict.fromkeys(passage.rank for passage in decided)),
+        quote=decided[0].text if decided else None,
         confidence=round(finding.probability, 4),
-        explanation=explain(claim, support_, finding.evidence, finding.conflict, language),
+        explanation=explain(claim, finding.support, finding.evidence, finding.conflict, language),
     )
-
-
-def _support(finding: Finding) -> Support:
-    if finding.conflict is not None and finding.conflict.contradicts:
-        return Support.CONTRADICTED
-    supported = finding.probability >= constants().thresholds["support"]
-    return Support.SUPPORTED if supported else Support.NOT_FOUND
-
-
-def _ranks(finding: Finding) -> Sequence[int] | tuple[int, ...]:
-    passages = (
-        [finding.conflict.passage]
-        if finding.conflict
-        else list(finding.evidence.pair if finding.evidence else ())
-    )
-    return tuple(dict.fromkeys(passage.rank for passage in passages))
