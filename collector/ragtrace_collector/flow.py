@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -24,6 +23,7 @@ from ragtrace_collector.grouping import SeenSpan
 from ragtrace_collector.lineage import Role
 from ragtrace_collector.otlp import Glance
 from ragtrace_collector.outgoing import Outgoing, Store
+from ragtrace_collector.parking import Parking
 from ragtrace_collector.roles import KIND_KEYS, is_rag, role_of
 from ragtrace_collector.sampler import Sampler
 from ragtrace_collector.stages import (
@@ -80,14 +80,17 @@ class Flow:
     ) -> None:
         self._parts, self._options, self._clock = parts, options, clock
         self._out = Outgoing(parts.exporters, parts.store)
-        self._out.on_settled = self._look_at_parked
-        self._parked: deque[tuple[int, int]] = deque()
-        self._parked_spans = 0
-        self._wake, self._room = asyncio.Event(), asyncio.Event()
+        self._parking = (
+            None
+            if parts.store is None
+            else Parking(parts.store, self._take_back, self._has_plenty, parts.telemetry)
+        )
+        if self._parking is not None:
+            self._out.on_settled = self._parking.look
+        self._wake = asyncio.Event()
         self.scorer: Consumer[Sampled] | None = None
         parts.telemetry.watch(Figure.HELD, lambda: float(self._out.spans))
         parts.telemetry.watch(Figure.HELD_BYTES, lambda: float(self._out.bytes))
-        parts.telemetry.watch(Figure.SPOOLED, lambda: float(self._parked_spans))
 
     # --- in -----------------------------------------------------------------------------------------------
 
@@ -117,36 +120,39 @@ class Flow:
 
     def replay(self, requests: Iterable[tuple[int, int]]) -> None:
         """Take over what an earlier process left in the store: number and spans of each request."""
+        assert self._parking is not None, "only a store can hold what is to be replayed"
         for number, spans in requests:
             self._parts.telemetry.count(Figure.REPLAYED, spans)
-            self._park(number, spans)
-
-    def _park(self, number: int, spans: int) -> None:
-        """Leave a request of ``spans`` spans on disk until there is room in memory."""
-        self._parked.append((number, spans))
-        self._parked_spans += spans
-        self._look_at_parked()
+            self._parking.add(number, spans)
 
     async def _take_plain(self, item: SpanBatch, spans: int) -> None:
         exporters, store = self._parts.exporters, self._parts.store
-        if store is not None and not (exporters.healthy and exporters.fits(len(item.body))):
-            self._park(await store.put(item), spans)
-        else:
+        is_clear = exporters.healthy and exporters.fits(len(item.body))
+        if store is None or self._parking is None or is_clear:
             await self._out.send_plain(item, spans, self._options.plain_ack)
+        else:
+            self._parking.add(await store.put(item), spans)
 
     async def _take_mixed(self, item: SpanBatch, spans: int) -> None:
-        store = self._parts.store
-        if store is None:
-            if not self._has_room(len(item.body)):
-                raise Refused("memory", self._options.retry_after)
-            self._sort(otlp.glance(item.body), None)
-            return
         glances = otlp.glance(item.body)  # a request that cannot be read must not get into the store
+        has_room = self._has_room(len(item.body))
+        store, parking = self._parts.store, self._parking
+        if store is None or parking is None:
+            if not has_room:
+                raise Refused("memory", self._options.retry_after)
+            self._sort(glances, None)
+            return
         number = await store.put(item)
-        if self._parked or not self._has_room(len(item.body)):
-            self._park(number, spans)
+        if parking or not has_room:
+            parking.add(number, spans)
         else:
             self._sort(glances, number)
+
+    def _take_back(self, item: SpanBatch, number: int) -> None:
+        if item.signal is Signal.LOGS:
+            self._out.spawn(self._out.send_logs(item, number))
+        else:
+            self._sort(otlp.glance(item.body), number)
 
     async def _take_logs(self, item: SpanBatch) -> None:
         self._parts.telemetry.count(Figure.LOGS)
@@ -159,6 +165,9 @@ class Flow:
 
     def _has_room(self, size: int) -> bool:
         return self._out.bytes == 0 or self._out.bytes + size <= self._options.max_bytes
+
+    def _has_plenty(self) -> bool:
+        return self._out.bytes < self._options.max_bytes // 2
 
     def _sort(self, glances: Sequence[Glance], number: int | None) -> None:
         """Hold what is RAG, send on the rest."""
@@ -186,7 +195,8 @@ class Flow:
 
     async def run(self) -> None:
         """Release what is due and take back what is parked, until cancelled."""
-        await asyncio.gather(self._run_clock(), self._run_parked())
+        loops = [self._run_clock()] if self._parking is None else [self._run_clock(), self._parking.run()]
+        await asyncio.gather(*loops)
 
     async def _run_clock(self) -> None:
         while True:
@@ -197,24 +207,6 @@ class Flow:
                     await self._wake.wait()
             except TimeoutError:
                 self._pass(self._parts.assembler.tick(self._clock()))
-
-    async def _run_parked(self) -> None:
-        assert self._parts.store is not None or not self._parked
-        while True:
-            await self._room.wait()
-            self._room.clear()
-            while self._parked and self._out.bytes < self._options.max_bytes // 2:
-                number, spans = self._parked.popleft()
-                item = await self._parts.store.get(number)  # type: ignore[union-attr]
-                self._parked_spans -= spans
-                if item is not None and item.signal is Signal.LOGS:
-                    self._out.spawn(self._out.send_logs(item, number))
-                elif item is not None:
-                    self._sort(otlp.glance(item.body), number)
-
-    def _look_at_parked(self) -> None:
-        if self._parked:
-            self._room.set()
 
     def _pass(self, assembled: Assembled) -> None:
         if assembled.forward:

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from ragtrace.errors import ConfigError
 from ragtrace.model import JudgeInfo, SpanRecord
 from ragtrace_collector import otlp
 from ragtrace_collector.admin import Admin
 from ragtrace_collector.assembler import Assembler
-from ragtrace_collector.config import Config, Part, host_and_port
+from ragtrace_collector.config import Config, host_and_port
 from ragtrace_collector.exporters import Exporters, make_file_outlet, make_outlet
-from ragtrace_collector.extensions import build
 from ragtrace_collector.flow import Flow, FlowOptions, Parts
-from ragtrace_collector.policies import BUILTIN, Policy
 from ragtrace_collector.receivers import Endpoint, GrpcReceiver, HttpReceiver, Limits
 from ragtrace_collector.sampler import Sampler
 from ragtrace_collector.scorer import Scorer, ScorerOptions
@@ -26,8 +22,9 @@ from ragtrace_collector.spool import Spool
 from ragtrace_collector.stages import HeldInteraction, JudgedInteraction
 from ragtrace_collector.stories import Stories
 from ragtrace_collector.telemetry import Figure, Telemetry
+from ragtrace_collector.wiring import build_rules, worker_setup
 from ragtrace_collector.worker_handle import Worker
-from ragtrace_collector.worker_messages import Bench, JudgeSetup, Setup
+from ragtrace_collector.worker_messages import Bench
 
 _RECEIVERS_STOP_WITHIN = 2.0
 _LAST_SECONDS = 3.0
@@ -66,12 +63,7 @@ class Collector:
             read=_read,
             on_failure=lambda rule: self.telemetry.count(Figure.RULE_FAILURES, rule=rule),
         )
-        folder = config.spool.folder()
-        self._spool = (
-            None
-            if folder is None
-            else Spool(folder, max_bytes=config.spool.max_bytes, fsync=config.spool.fsync)
-        )
+        self._spool = _spool(config)
         self._flow = Flow(
             Parts(
                 Assembler(config.assembly),
@@ -207,58 +199,18 @@ class Collector:
         }
 
 
+def _spool(config: Config) -> Spool | None:
+    folder = config.spool.folder()
+    if folder is None:
+        return None
+    return Spool(folder, max_bytes=config.spool.max_bytes, fsync=config.spool.fsync)
+
+
 def _exporters(config: Config, telemetry: Telemetry) -> Exporters:
     outlets = [make_outlet(destination, telemetry) for destination in config.export]
     if config.out is not None:
         outlets.append(make_file_outlet(config.out, telemetry))
     return Exporters(outlets, telemetry)
-
-
-def build_rules(parts: Sequence[Part]) -> dict[str, Policy]:
-    """Rules by name: their ``name``, or what they ``use``.
-
-    Raises:
-        ConfigError: a rule cannot be built, or two have one name.
-    """
-    rules: dict[str, Policy] = {}
-    for index, part in enumerate(parts):
-        path, options = f"sampling.rules.{index}", part.options
-        name = str(options.pop("name", part.use))
-        if name in rules:
-            raise ConfigError(f"two rules are called {name!r}; give one a name", f"{path}.name")
-        rules[name] = build(part.use, options, builtin=BUILTIN, path=path)
-    return rules
-
-
-def worker_setup(config: Config) -> Setup:
-    """What the scoring worker shall be.
-
-    Raises:
-        ConfigError: the key file of the judge cannot be read.
-    """
-    options = config.judge.options
-    if (file := options.pop("api_key_file", None)) is not None:
-        options["api_key"] = _secret(Path(file))
-    embedder = config.embedder or Part(use="embedded")
-    judge = JudgeSetup(
-        config.judge.use,
-        options,
-        embedder=None if embedder.use == "off" else embedder.use,
-        embedder_options=embedder.options,
-        redact=config.redacts,
-    )
-    judges = {Bench.JUDGE: judge}
-    if config.screens:
-        judges[Bench.SCREEN] = JudgeSetup("embedded")
-    scoring = config.scoring
-    return Setup(judges, scoring.metrics, scoring.language, scoring.concurrency)
-
-
-def _secret(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8").strip()
-    except OSError as error:
-        raise ConfigError(f"cannot read {file}: {error.strerror}", "judge.api_key_file") from error
 
 
 def _read(held: HeldInteraction) -> tuple[SpanRecord, ...]:
