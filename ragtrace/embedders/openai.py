@@ -89,7 +89,8 @@ class OpenAIEmbedder:
             raise JudgeUnavailable(f"embedder_http_{error.status_code}") from error
         except openai.OpenAIError as error:
             raise JudgeError("embedder_unparseable") from error
-        rows = sorted(reply.data or (), key=lambda row: row.index)
+        # The client does not check what it is sent: a page of HTML comes through as a string.
+        rows = sorted(getattr(reply, "data", None) or (), key=lambda row: row.index)
         if len(rows) != len(texts):
             raise JudgeError("embedder_unparseable", f"{len(rows)} vectors for {len(texts)} texts")
         return [row.embedding for row in rows]
