@@ -34,11 +34,13 @@ from ragtrace_collector.otlp_read import (
     scope_of,
     survey,
 )
+from ragtrace_collector.otlp_sift import Sifted, sift
 from ragtrace_collector.otlp_write import append_events, encode_log, encode_span
 
 __all__ = [
     "Glance",
     "RawSpan",
+    "Sifted",
     "Survey",
     "append_attributes",
     "append_events",
@@ -58,6 +60,7 @@ __all__ = [
     "read_span",
     "read_spans",
     "scope_of",
+    "sift",
     "split",
     "survey",
     "to_json",

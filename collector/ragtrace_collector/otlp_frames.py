@@ -19,6 +19,10 @@ _REMOTE_PARENT = 0x300
 """Bits of Span.flags: whether the parent is remote is known, and it is."""
 
 
+Place = tuple[int, int, int]
+"""Where a field is in a body: its start, the start of its value, its end."""
+
+
 @dataclass(frozen=True, slots=True)
 class RawSpan:
     """One span as received, undecoded.
@@ -73,15 +77,13 @@ def glance(body: bytes) -> list[Glance]:
     Raises:
         MalformedOtlp: the bytes are no such request.
     """
-    return [
-        Glance(
-            raw,
-            scope,
-            tuple(message.attributes.key),
-            message.flags & _REMOTE_PARENT == _REMOTE_PARENT,
-        )
-        for raw, scope, message in _spans(body)
-    ]
+    return [glanced(raw, scope, message) for raw, scope, message in _spans(body)]
+
+
+def glanced(raw: RawSpan, scope: str, message: Any) -> Glance:
+    """A span with what its keyed message tells."""
+    is_remote = message.flags & _REMOTE_PARENT == _REMOTE_PARENT
+    return Glance(raw, scope, tuple(message.attributes.key), is_remote)
 
 
 def _spans(body: bytes) -> Iterator[tuple[RawSpan, str, Any]]:
@@ -90,41 +92,48 @@ def _spans(body: bytes) -> Iterator[tuple[RawSpan, str, Any]]:
     The walk knows where a span lies, the protobuf runtime what is in it: side by side they cost a third of
     a walk through all the fields.
     """
-    messages = (
-        (text(b"".join(scope.scope.name[-1:])), span)
-        for resource in schema.parse(schema.KeyedTraceRequest, body).resource_spans
-        for scope in resource.scope_spans
-        for span in scope.spans
-    )
     try:
-        for (resource, scope, at, end), (scope_name, span) in zip(_places(body), messages, strict=True):
+        for (resource, scope, at, end), (scope_name, span) in zip(_places(body), keyed(body), strict=True):
             ids = span.trace_id, span.span_id, span.parent_span_id
             yield RawSpan(*ids, resource, scope, body[at:end]), scope_name, span
     except ValueError:
         raise MalformedOtlp("the request is framed in two ways") from None
 
 
+def keyed(body: bytes) -> Iterator[tuple[str, Any]]:
+    """Each span of a request as the name of its scope and its message of attribute keys.
+
+    Raises:
+        MalformedOtlp: the bytes are no request.
+    """
+    for resource in schema.parse(schema.KeyedTraceRequest, body).resource_spans:
+        for scope in resource.scope_spans:
+            name = text(b"".join(scope.scope.name[-1:]))
+            for span in scope.spans:
+                yield name, span
+
+
 def _places(body: bytes) -> Iterator[tuple[bytes, bytes, int, int]]:
-    for resource, scopes in _parts(body):
+    for resource, scopes in parts(body):
         for scope, spans in scopes:
-            for at, end in spans:
+            for _, at, end in spans:
                 yield resource, scope, at, end
 
 
-def _parts(body: bytes) -> Iterator[tuple[bytes, Iterator[tuple[bytes, list[tuple[int, int]]]]]]:
+def parts(body: bytes) -> Iterator[tuple[bytes, Iterator[tuple[bytes, list[Place]]]]]:
     """Each resource without its scopes; each of those, lazily, without its spans, and where they are."""
     for found, _, value, stop in fields(body, 0, len(body)):
         if found == _RESOURCE_SPANS:
             resource, scopes = _without(body, value, stop, _SCOPE_SPANS)
-            yield resource, (_without(body, *scope, _SPANS) for scope in scopes)
+            yield resource, (_without(body, at, end, _SPANS) for _, at, end in scopes)
 
 
-def _without(body: bytes, at: int, end: int, key: int) -> tuple[bytes, list[tuple[int, int]]]:
-    """The message at ``body[at:end]`` → its bytes without the ``key`` fields, and where those have values."""
+def _without(body: bytes, at: int, end: int, key: int) -> tuple[bytes, list[Place]]:
+    """The message at ``body[at:end]`` → its bytes without the ``key`` fields, and where those are."""
     kept, cut = [], []
     for found, start, value, stop in fields(body, at, end):
         if found == key:
-            cut.append((value, stop))
+            cut.append((start, value, stop))
         else:
             kept.append(body[start:stop])
     return b"".join(kept), cut
@@ -142,9 +151,9 @@ def kind_of_protobuf(body: bytes) -> Literal["spans", "logs"]:
     Raises:
         MalformedOtlp: the bytes are neither.
     """
-    for _, scopes in _parts(body):
+    for _, scopes in parts(body):
         for _, records in scopes:
-            for at, end in records:
+            for _, at, end in records:
                 for key, *_ in fields(body, at, end):
                     if key in _SPAN_TAGS:
                         return "spans"

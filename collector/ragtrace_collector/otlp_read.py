@@ -22,10 +22,15 @@ class Survey:
     """What a request holds, as far as attribute keys and scope names tell."""
 
     spans: int
-    rag: bool
-    """Some span carries one of the keys asked for."""
+    rag_keys: frozenset[bytes]
+    """Those attribute keys that were asked for."""
     scopes: frozenset[str]
     """Names of the instrumentation scopes that have one."""
+
+    @property
+    def rag(self) -> bool:
+        """Whether some span carries one of the keys asked for."""
+        return bool(self.rag_keys)
 
 
 def survey(body: bytes, is_rag_key: Callable[[bytes], bool]) -> Survey:
@@ -39,7 +44,7 @@ def survey(body: bytes, is_rag_key: Callable[[bytes], bool]) -> Survey:
     merged = parse(schema.SurveyedTraceRequest, body).resource_spans.scope_spans
     return Survey(
         spans=count_spans(body),
-        rag=any(map(is_rag_key, set(merged.spans.attributes.key))),
+        rag_keys=frozenset(filter(is_rag_key, set(merged.spans.attributes.key))),
         scopes=frozenset(map(text, set(merged.scope.name))),
     )
 

@@ -204,7 +204,9 @@ def test_a_glance_tells_scope_keys_and_a_parent_in_another_process() -> None:
 def test_a_survey_counts_spans_and_sees_rag_keys() -> None:
     """One look decides whether a request may be forwarded whole."""
     body = request_of(one_span(k=AnyValue()), one_span(**{"llm.model": AnyValue()}), scope="s")
-    assert otlp.survey(body, lambda key: key.startswith(b"llm.")) == otlp.Survey(2, True, frozenset({"s"}))
+    assert otlp.survey(body, lambda key: key.startswith(b"llm.")) == otlp.Survey(
+        2, frozenset({b"llm.model"}), frozenset({"s"})
+    )
     assert not otlp.survey(body, lambda key: key == b"llm").rag
 
 
@@ -319,3 +321,30 @@ def test_values_nested_beyond_reason_are_refused_not_crashed_on() -> None:
     body = delimited(1, delimited(2, delimited(2, span)))
     with pytest.raises(MalformedOtlp):
         otlp.read_spans(body)
+
+
+@given(requests(), st.sets(st.sampled_from([b"k", b"input.value"])), st.booleans())
+def test_sifting_parts_a_request_without_loss(
+    request_and_spans: tuple[bytes, list[bytes]], keys: set[bytes], known: bool
+) -> None:
+    """Each span is either picked or in the rest, bit for bit, under its own resource and scope."""
+    body, _ = request_and_spans
+    sifted = otlp.sift(body, keys, lambda scope: False, lambda trace_id: known and trace_id[0] < 128)
+    every, rest = otlp.glance(body), otlp.split(sifted.rest)
+    wanted = {one.raw.trace_id for one in every if keys & set(one.keys)}
+    if known:
+        wanted |= {one.raw.trace_id for one in every if one.raw.trace_id[0] < 128}
+    assert list(sifted.picked) == [one for one in every if one.raw.trace_id in wanted]
+    assert rest == [one.raw for one in every if one.raw.trace_id not in wanted]
+    assert sifted.rest_spans == len(rest)
+
+
+def test_sifting_looks_at_scopes_and_keeps_an_untouched_request_as_it_is() -> None:
+    """Some instrumentations write no attributes at all."""
+    body = request_of(one_span(), scope="llamaindex") + request_of(one_span(a=AnyValue()), scope="shop")
+    untouched = otlp.sift(body, set(), lambda scope: False, lambda trace_id: False)
+    assert untouched == otlp.Sifted((), body, 2)
+    assert untouched.rest is body
+    by_scope = otlp.sift(body, set(), lambda scope: scope == "llamaindex", lambda trace_id: False)
+    assert [one.scope for one in by_scope.picked] == ["llamaindex", "shop"]
+    assert by_scope.rest == b""
