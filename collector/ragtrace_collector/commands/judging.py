@@ -70,7 +70,7 @@ def make_judge(
         if options or embedding_model:
             wrong = next(iter(options), "embedding_model").replace("_", "-")
             raise ConfigError(f"--{wrong} needs --judge openai")
-        return Judging(create("embedded", {}), None, 1)
+        return Judging(create("embedded", {}), _embedder(None, None), 1)
     if kind == "openai" and model is None:
         raise ConfigError("--judge openai needs --model NAME")
     return Judging(create(kind, options), _embedder(base_url, embedding_model), concurrency)
