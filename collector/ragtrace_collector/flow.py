@@ -11,13 +11,12 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from ragtrace import semconv
 from ragtrace.extract.classify import is_rag_key, is_rag_scope
 from ragtrace_collector import otlp
 from ragtrace_collector.assembler import Assembled, Assembler
-from ragtrace_collector.enricher import Carriers, Enriched, enrich, late_carriers
 from ragtrace_collector.exporters import Exporters
 from ragtrace_collector.grouping import SeenSpan
 from ragtrace_collector.lineage import Role
@@ -29,14 +28,13 @@ from ragtrace_collector.sampler import Sampler
 from ragtrace_collector.stages import (
     Consumer,
     HeldInteraction,
-    JudgedInteraction,
     Refused,
     Sampled,
     Signal,
     SpanBatch,
     Verb,
 )
-from ragtrace_collector.stories import Stories, tell_forwarded, tell_judged
+from ragtrace_collector.stories import Stories, tell_forwarded
 from ragtrace_collector.telemetry import Figure, Telemetry
 
 _TRACE_ID_BYTES = 16
@@ -57,20 +55,19 @@ class FlowOptions:
 
 @dataclass(frozen=True)
 class Parts:
-    """The stages that the flow connects. ``show`` is told of each judged interaction."""
+    """The stages that the flow connects."""
 
     assembler: Assembler
     sampler: Sampler
     exporters: Exporters
+    out: Outgoing
     telemetry: Telemetry
     stories: Stories
     store: Store | None = None
-    carriers: Carriers = field(default_factory=Carriers)
-    show: Callable[[JudgedInteraction], None] = lambda item: None
 
 
 class Flow:
-    """The consumer behind the receivers. ``scorer`` is set once it stands: it hands its results back here."""
+    """The consumer behind the receivers. ``scorer`` is set once it stands."""
 
     def __init__(
         self,
@@ -79,7 +76,7 @@ class Flow:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._parts, self._options, self._clock = parts, options, clock
-        self._out = Outgoing(parts.exporters, parts.store)
+        self._out = parts.out
         self._parking = (
             None
             if parts.store is None
@@ -206,7 +203,13 @@ class Flow:
                 async with asyncio.timeout(None if due is None else max(due - self._clock(), 0.0)):
                     await self._wake.wait()
             except TimeoutError:
-                self._pass(self._parts.assembler.tick(self._clock()))
+                self._tick()
+
+    def _tick(self) -> None:
+        try:
+            self._pass(self._parts.assembler.tick(self._clock()))
+        except Exception as error:  # noqa: BLE001  # the clock must go on, or nothing would ever leave again
+            _log.error("releasing failed: %s", type(error).__name__)
 
     def _pass(self, assembled: Assembled) -> None:
         if assembled.forward:
@@ -222,45 +225,6 @@ class Flow:
             await self._out.send(held.spans)
         else:
             await self.scorer.consume(Sampled(held, decision))
-
-    async def judged(self, item: JudgedInteraction) -> None:
-        """Take an interaction back from the scorer: write on it, send it out."""
-        self._count(item)
-        self._parts.stories.told(item.held.trace_id, tell_judged(item))
-        self._parts.show(item)
-        self._send_logs(enriched := self._enriched(item))
-        await self._out.send(enriched.spans)
-
-    async def judged_late(self, item: JudgedInteraction) -> None:
-        """Take scores whose spans have left: they leave as spans and log records of their own."""
-        late = late_carriers(item, time.time_ns())
-        self._parts.telemetry.count(Figure.MADE, len(late.spans))
-        self._send_logs(late)
-        self._out.take(late.spans, None)
-        await self._out.send(late.spans)
-
-    def _enriched(self, item: JudgedInteraction) -> Enriched:
-        try:
-            return enrich(item, self._parts.carriers)
-        except Exception as error:  # noqa: BLE001  # whatever is wrong with a score, the spans must go on
-            _log.error("cannot write scores: %s", type(error).__name__)
-            return Enriched(item.held.spans)
-
-    def _send_logs(self, enriched: Enriched) -> None:
-        for body in enriched.logs:
-            self._out.spawn(self._out.send_logs(SpanBatch(body, signal=Signal.LOGS)))
-
-    def _count(self, item: JudgedInteraction) -> None:
-        count, decision = self._parts.telemetry.count, item.decision
-        count(Figure.INTERACTIONS, verb=decision.verb, rule=decision.rule)
-        for evaluation in (*item.evaluations, *item.screens):
-            judge = evaluation.judge
-            count(Figure.JUDGE_CALLS, judge.calls, judge=judge.kind)
-            count(Figure.JUDGE_TOKENS, judge.input_tokens, judge=judge.kind, direction="input")
-            count(Figure.JUDGE_TOKENS, judge.output_tokens, judge=judge.kind, direction="output")
-        for evaluation in item.evaluations:
-            for outcome in evaluation.outcomes.values():
-                count(Figure.OUTCOMES, metric=outcome.metric, status=outcome.status)
 
     async def drain(self, within: float) -> None:
         """Release what is held and wait up to ``within`` seconds until it is out."""

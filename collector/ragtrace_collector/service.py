@@ -13,8 +13,10 @@ from ragtrace_collector import otlp
 from ragtrace_collector.admin import Admin
 from ragtrace_collector.assembler import Assembler
 from ragtrace_collector.config import Config, host_and_port
+from ragtrace_collector.departure import Departure
 from ragtrace_collector.exporters import Exporters, make_file_outlet, make_outlet
 from ragtrace_collector.flow import Flow, FlowOptions, Parts
+from ragtrace_collector.outgoing import Outgoing
 from ragtrace_collector.receivers import Endpoint, GrpcReceiver, HttpReceiver, Limits
 from ragtrace_collector.sampler import Sampler
 from ragtrace_collector.scorer import Scorer, ScorerOptions
@@ -64,16 +66,17 @@ class Collector:
             on_failure=lambda rule: self.telemetry.count(Figure.RULE_FAILURES, rule=rule),
         )
         self._spool = _spool(config)
+        out = Outgoing(self._exporters, self._spool)
+        self._departure = Departure(out, self.telemetry, self._stories, config.carriers, show)
         self._flow = Flow(
             Parts(
                 Assembler(config.assembly),
                 self._sampler,
                 self._exporters,
+                out,
                 self.telemetry,
                 self._stories,
                 store=self._spool,
-                carriers=config.carriers,
-                show=show,
             ),
             FlowOptions(max_bytes=config.max_bytes),
         )
@@ -124,8 +127,8 @@ class Collector:
         self._scorer = Scorer(
             self._worker,
             ready,
-            deliver=self._flow.judged,
-            deliver_late=self._flow.judged_late,
+            deliver=self._departure.judged,
+            deliver_late=self._departure.judged_late,
             resample=self._sampler.decide,
             memory=self._spool,
             options=ScorerOptions(config.deadline, late=scoring.late, max_pending=scoring.max_pending),
