@@ -26,23 +26,25 @@ class Sifted:
 
 
 def sift(
-    body: bytes, keys: Set[bytes], is_scope: Callable[[str], bool], is_trace: Callable[[bytes], bool]
+    body: bytes, keys: Set[bytes], is_scope: Callable[[str], bool], is_wanted: Callable[[bytes, bool], bool]
 ) -> Sifted:
-    """Pick from an encoded trace request every span of each trace that is wanted.
+    """Pick from an encoded trace request all spans of the traces that are wanted.
 
-    A trace is wanted where ``is_trace`` says so of its id, or where one of its spans here carries one of
-    ``keys``, or lies in a scope that ``is_scope`` says yes to.
+    ``is_wanted`` is asked once for each trace of the request: with its id, and whether one of its spans here
+    carries one of ``keys`` or lies in a scope that ``is_scope`` says yes to.
 
     Raises:
         MalformedOtlp: the bytes are no such request.
     """
     spans = list(keyed(body))
     scopes = {name for name in {name for name, _ in spans} if is_scope(name)}
-    wanted = {
-        span.trace_id for name, span in spans if name in scopes or not keys.isdisjoint(span.attributes.key)
-    }
     ids = [span.trace_id for _, span in spans]
-    wanted |= {trace_id for trace_id in set(ids) - wanted if is_trace(trace_id)}
+    marked = {
+        trace_id
+        for trace_id, (name, span) in zip(ids, spans, strict=True)
+        if name in scopes or not keys.isdisjoint(span.attributes.key)
+    }
+    wanted = {trace_id for trace_id in set(ids) if is_wanted(trace_id, trace_id in marked)}
     if not wanted:
         return Sifted((), body, len(spans))
     try:
