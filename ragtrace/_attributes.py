@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -147,14 +148,24 @@ def shown_source(identity: str) -> IdSource:
 
 
 def _packed(documents: Sequence[RetrievedDocument], flat: str, text: TextWriter) -> str:
-    """The JSON form. Where the SDK limits values, texts shrink until the JSON stays whole."""
+    """The JSON form. Where the SDK limits values it gives way in steps, metadata first, and stays whole JSON."""
     limit = text.value_limit
-    share = None if limit is None else max(0, limit // max(1, len(documents)) - 200)
-    return to_json([_packed_one(document, flat, i, text, share) for i, document in enumerate(documents)])
+    out = to_json([_packed_one(document, flat, i, text) for i, document in enumerate(documents)])
+    if limit is None or len(out) <= limit:
+        return out
+    share = max(0, limit // len(documents) - 200)
+    for length in (share, share // 4, 0):
+        rows = [
+            _packed_one(replace(document, metadata={}), flat, i, text, length)
+            for i, document in enumerate(documents)
+        ]
+        if len(out := to_json(rows)) <= limit:
+            break
+    return out
 
 
 def _packed_one(
-    document: RetrievedDocument, flat: str, index: int, text: TextWriter, share: int | None
+    document: RetrievedDocument, flat: str, index: int, text: TextWriter, share: int | None = None
 ) -> Mapping[str, Json]:
     identity = text.content_id(document)
     out: dict[str, Json] = {"id": identity, "id_source": document.id_source if identity else "none"}

@@ -106,7 +106,7 @@ def _container(value: object, text: Callable[[str], str], above: tuple[int, ...]
         out = _mapping(value, text, above)
     elif isinstance(value, _SEQUENCES):
         out = _sequence(value, text, above)
-    elif isinstance(value, type) or any(hasattr(value, name) for name in _CONSUMED):
+    elif callable(value) or any(hasattr(value, name) for name in _CONSUMED):
         out = describe(value)
     elif type(value).__module__ == "numpy":
         out = _numpy(value, text, above)
