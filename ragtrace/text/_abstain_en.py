@@ -35,6 +35,7 @@ _HOLD = words("contain include provide cover give list have offer hold show")
 _INFORMATION = words(
     "information info details? answers? mention knowledge context data evidence documentation documents?"
 )
+_TOLD_OF = words("information info details? answers? mention knowledge documentation documents?")
 _WE = r"(?:^|\b(?:that|so|and|because|thus|therefore|but) )(?:i|we)(?:'m| am|'re| are|'ve| have| was| were)?"
 _I_AM = r"(?:i'm |i am |we are |we're )?"
 _ADVERB = r"(?:currently |really |actually |unfortunately |also |still |just |therefore )?"
@@ -60,9 +61,11 @@ _FIRST_PERSON = (
 )
 _NOTHING_THERE = (
     r"^(?:n/?a|unknown|unanswerable|(?:none|nothing|not) found|no answer|no results?(?: found)?)\W*$",
-    r"\b(?:not enough|insufficient) (?:\w+ )?(?:information|context|details|evidence|data)\b",
-    rf"\bno (?:\w+ ){{0,3}}{_INFORMATION} (?:\w+ ){{0,6}}?"
-    r"(?:in|from|within|provided|available|given|found)\b",
+    r"\b(?:not enough|insufficient) (?:\w+ )?(?:information|context|details)\b",
+    # "There is no evidence of harm" is an answer: evidence must be lacking in the documents.
+    rf"\bno (?:\w+ ){{0,3}}{_TOLD_OF} (?:\w+ ){{0,6}}?(?:in|from|within|provided|available|given|found)\b",
+    rf"\b(?:no|not enough|insufficient) (?:\w+ ){{0,3}}(?:evidence|data) (?:\w+ ){{0,6}}?"
+    rf"(?:(?:in|from|within) (?:\w+ ){{0,3}}?{_DOCUMENTS}|to answer|to determine)\b",
     r"^(?:there is|there's|there are|i see|we have) no (?:\w+ ){0,2}"
     r"(?:information|mention|details?|answer)\b",
 )
@@ -88,7 +91,7 @@ DECLINES = re.compile(one_of(*_FIRST_PERSON, *_NOTHING_THERE, *_DOCUMENTS_LACK_I
 """Found in a clause that declines."""
 
 _ASK = words("contact check consult ask reach try refer visit look")
-_COURTESY = (
+_POLITE = (
     rf"{_I_AM}(?:very |so |really )?sorry(?: (?:for|about|to hear)\b.*)?\W*$",
     r"(?:my |i |we )?apolog",
     r"(?:unfortunately|regrettably|i'm afraid|sure|okay|ok)\W*$",
@@ -98,9 +101,10 @@ _COURTESY = (
 )
 _OFFERS = (
     "(?:please )?(?:feel free|let me know|do not hesitate|don't hesitate)",
-    r"if (?:you|there)\b.*\b"
-    + words("question help information details assist document provide share rephrase contact need"),
-    r"if you\b.*\blet me know",
+    r"if (?:you|there)\b.*\b(?:any|more|further|other|additional|specific|another)\b.*\b"
+    + words("questions? help information details assistance documents? context"),
+    "if you (?:can|could|would|are able to)(?: like to)? (?:provide|share|give|rephrase|clarify|specify)",
+    r"if you\b.*\b(?:let me know|feel free)",
     "(?:i'm|i am|i'd be|i would be) (?:here|happy|glad)",
     r"(?:could|would|can|do|may) (?:you|i)\b",
     "is there anything",
@@ -125,7 +129,10 @@ _OTHER_TOPIC = (
     "(?:only|just|mainly|primarily|instead) "
     + words("mention cover describe discuss contain talk focus address provide state say deal refer")
 )
-NEUTRAL = re.compile(f"^{one_of(*_COURTESY, *_OFFERS, *_ELSEWHERE, _OTHER_TOPIC)}")
+COURTESY = re.compile(f"^{one_of(*_POLITE, *_OFFERS)}")
+"""Begins a clause that is an apology or an offer, and states nothing."""
+
+NEUTRAL = re.compile(f"^{one_of(*_POLITE, *_OFFERS, *_ELSEWHERE, _OTHER_TOPIC)}")
 """Begins a clause that is an apology, an offer, a word on where to ask, or on what the documents are of."""
 
 _OPENING_WORDS = one_of(

@@ -51,14 +51,14 @@ _DOCUMENTS_LACK_IT = (
     f"{_DOCUMENTS}{_REST}{{0,16}}?{_NO}{_REST}{{0,24}}?(?:{_SAY}|{_INFORMATION})",
     f"(?:没有|缺乏|缺少|暂无|无|沒有)(?:足够|相关|有关|任何|对应|具体|可用|更多)的?{_INFORMATION}",
     f"(?:没有|暂无|无)关于{_REST}{{1,30}}?{_INFORMATION}",
-    f"(?:未|没有|并未|尚未)(?:明确)?(?:提及|提到|说明|给出|写明|记载){_REST}{{0,16}}$",
+    f"{_LEAD}(?:未|没有|并未|尚未)(?:明确)?(?:提及|提到|说明|给出|写明|记载){_REST}{{0,16}}$",
     "(?:信息|资料|依据|内容|证据|数据)(?:不足|不够|有限)",
     "超出[^，,。；]{0,16}?(?:范围|知识)",
 )
 _NOT_FOUND = (
     "(?:没有|未能?|没能?|无法|并未|暂未)(?:在[^，,。]{1,20})?(?:找到|查到|检索到|搜索到|查询到|检索)"
-    f"{_REST}{{0,24}}?(?:{_INFORMATION}|相关|有关|关于|$)",
-    f"(?:找不到|查不到){_REST}{{0,24}}?(?:{_INFORMATION}|相关|有关|关于|$)",
+    f"(?:{_REST}{{0,24}}?(?:{_INFORMATION}|相关|有关|关于)|$)",
+    f"(?:找不到|查不到)(?:{_REST}{{0,24}}?(?:{_INFORMATION}|相关|有关|关于)|$)",
 )
 _CANNOT_ANSWER = (
     _LEAD + words("不知道 不清楚 不太清楚 不确定 不太确定 不了解 无从得知 不得而知 无可奉告 不晓得"),
@@ -69,19 +69,24 @@ _CANNOT_ANSWER = (
 DECLINES = re.compile(one_of(*_DOCUMENTS_LACK_IT, *_NOT_FOUND, *_CANNOT_ANSWER))
 """Found in a clause that declines."""
 
-_COURTESY = (
+_POLITE = (
     _SORRY,
-    words("您好 你好 感谢 谢谢 欢迎 希望 好的$"),
-    "我(?:会|将|很乐意|可以)",
+    words("您好 你好 谢谢 好的$"),
+    "感谢(?:您|你)",
+    "欢迎(?:随时|您|你|继续|联系|提问|咨询|$)",
+    "希望(?:这|以上|能|对|可以|您|你|我)",
+    "我(?:很乐意|(?:可以|会|将)(?:继续|再|尽力|帮|为|协助))",
     "需要(?:我|更多)",
-    "如(?:果|有|需|您)",
-    "若(?:您|你|有|需)",
-    "以便|以获取|以获得",
+    "(?:如果?|若)(?:您|你)?(?:还|仍)?(?:有|需要?|想)"
+    f"{_REST}{{0,10}}(?:问题|疑问|帮助|信息|资料|了解|需求|需要|协助)",
+    "(?:如果?|若)(?:您|你)?(?:能|可以|愿意)(?:够)?提供",
+    "以便(?:我|于我|为您|帮)",
 )
 _ELSEWHERE = (
     "请(?:您|你)?" + words("联系 咨询 查阅 查看 参考 提供 补充 换 重新 访问 告诉 向 您 直接 核实 稍"),
     "建议" + words("您 你 咨询 联系 查阅 查看 参考 直接 向 进一步 通过 访问"),
     "(?:您|你)?(?:可以|可|不妨)" + words("联系 咨询 查阅 查看 参考 提供 尝试 试试 通过 访问 向 直接 换"),
+    "以获取|以获得",
     "或(?:者)?" + words("联系 咨询 查阅 查看 提供 访问 换"),
 )
 _TOPIC = (
@@ -94,7 +99,10 @@ _TOPIC = (
     f"(?:(?:现有|提供|给定|以上|这些|其中|检索到)*的?{_DOCUMENTS}?(?:中|里)?)(?:只|仅|主要|都是|均为)[^。]{{0,4}}?"
     + words("提到 提及 介绍 说明 涉及 包含 描述 讨论 关于 讲"),
 )
-NEUTRAL = re.compile(f"^{one_of(*_COURTESY, *_ELSEWHERE, *_TOPIC)}")
+COURTESY = re.compile(f"^{one_of(*_POLITE)}")
+"""Begins a clause that is an apology or an offer, and states nothing."""
+
+NEUTRAL = re.compile(f"^{one_of(*_POLITE, *_ELSEWHERE, *_TOPIC)}")
 """Begins a clause that is an apology, an offer, a word on where to ask, or only names the topic."""
 
 CLAUSE = re.compile(r"[，,；;：:]\s*|(?=但是|不过|然而|但(?!愿))")

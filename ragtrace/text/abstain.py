@@ -42,14 +42,29 @@ def is_neutral(sentence: str) -> bool:
     return bool(kinds) and all(kind is None for kind in kinds)
 
 
+def is_courtesy(sentence: str) -> bool:
+    """Whether one sentence is nothing but an apology, a greeting, or an offer to help."""
+    if detect_language(sentence) == "zh":
+        return all(zh.COURTESY.match(clause) for clause in _clauses_zh(sentence))
+    return all(en.COURTESY.match(en.PREFIX.sub("", clause)) for clause in _clauses_en(sentence))
+
+
 def _clauses(sentence: str) -> list[bool | None]:
     """What each clause does: True it declines, None it is neutral, False it says something."""
     if detect_language(sentence) == "zh":
-        clauses = (clause.strip(_EDGES) for clause in zh.CLAUSE.split(sentence))
-        return [_kind_zh(zh.TURN.sub("", clause)) for clause in clauses if clause]
-    plain = sentence.lower().replace("’", "'").replace("**", "")
-    clauses = (clause.strip(_EDGES) for clause in en.CLAUSE.split(plain.strip(_EDGES)))
-    return [_kind_en(clause) for clause in clauses if any(map(str.isalnum, clause))]
+        return [_kind_zh(clause) for clause in _clauses_zh(sentence)]
+    return [_kind_en(clause) for clause in _clauses_en(sentence)]
+
+
+def _clauses_zh(sentence: str) -> list[str]:
+    clauses = (clause.strip(_EDGES) for clause in zh.CLAUSE.split(sentence))
+    return [zh.TURN.sub("", clause) for clause in clauses if clause]
+
+
+def _clauses_en(sentence: str) -> list[str]:
+    plain = sentence.lower().replace("’", "'").replace("**", "").strip(_EDGES)
+    clauses = (clause.strip(_EDGES) for clause in en.CLAUSE.split(plain))
+    return [clause for clause in clauses if any(map(str.isalnum, clause))]
 
 
 def _kind_en(clause: str) -> bool | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from ragtrace.text._phrases import one_of
-from ragtrace.text.abstain import is_neutral, says_not_in_documents
+from ragtrace.text.abstain import is_courtesy, says_not_in_documents
 from ragtrace.text.structure import LineKind
 
 _UNWORTHY_KINDS = frozenset({LineKind.CODE, LineKind.HEADING, LineKind.TABLE_HEADER, LineKind.SOURCE})
@@ -32,12 +32,14 @@ _ZH = (
     "感谢您?的?(?:提问|咨询|询问)[^。！]{0,10}",
     "很高兴(?:为您|能)[^。！]{0,16}",
     "希望[^。！]{0,20}(?:帮助|有用)[^。！]{0,6}",
-    "(?:如果|如)?您?(?:还|如)?有(?:其他|任何|更多)[^。！]{0,40}",
-    "欢迎(?:随时)?[^。！]{0,20}",
+    "(?:如果|如)?您?(?:还|如)?有(?:其他|任何|更多)[^。！]{0,8}(?:问题|疑问|需要|需求)[^。！]{0,30}",
+    "欢迎(?:随时|您|你)[^。！]{0,20}",
     r"综上所述|总之|总的来说|总结一下|以下是[^。！\d]{0,30}",
 )
 _PLEASANTRY = re.compile(rf"\W*{one_of(*_EN, *_ZH)}\W*", re.IGNORECASE)
-_ANNOUNCES = re.compile(r"[^\d０-９]{0,120}[:：]\W*")
+_ANNOUNCES = re.compile(r"(?:[^\d０-９㐀-鿿]{0,120}|[^\d０-９]{0,40})[:：]\W*")
+"""Announces a list: no number before the colon, and not so long that it says something itself."""
+
 _QUESTION_END = re.compile(r"[?？][\"'”’」』）)*]*$")
 _LIST_LABEL = re.compile(r"\W*(?:sources?|references?|来源|参考(?:资料|文献)?|引用|出处)\W*", re.IGNORECASE)
 _YES_NO = re.compile(
@@ -55,7 +57,7 @@ def is_check_worthy(text: str, kind: LineKind = LineKind.TEXT) -> bool:
         return False
     if _ANNOUNCES.fullmatch(plain):
         return False
-    return not (is_neutral(plain) or says_not_in_documents(plain))
+    return not (is_courtesy(plain) or says_not_in_documents(plain))
 
 
 def is_yes_or_no(text: str) -> bool:

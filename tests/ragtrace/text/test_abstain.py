@@ -42,6 +42,9 @@ I do not have that information.
 抱歉，我没有找到相关信息，请联系人事部门。
 很抱歉，提供的文档中并未涉及您所询问的宠物政策。
 这个问题在资料里没有答案。
+There is no evidence of this in the provided documents.
+抱歉，这个问题我不了解相关信息。请换个问题吧，我将继续努力为您解答。
+I couldn’t find any information about that.
 """.strip().splitlines()
 
 ANSWERS = """
@@ -58,6 +61,12 @@ Please send the form within 7 days.
 No data is shared with third parties.
 If you cannot find the receipt, contact support.
 The answer is 5.
+There is currently not enough evidence to support face shields.
+There is no clear evidence of trends in extreme events such as droughts.
+If you need a refund, contact support within 7 days.
+大部分人没有找到工作。
+如需退款，请在7天内提交申请。
+希望小学成立于1990年。
 资料中没有提到退货费，退款需要3天。
 资料没有说明手续费，但是退款需要3天。
 未成年人需提供监护人信息。

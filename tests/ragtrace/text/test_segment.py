@@ -157,6 +157,10 @@ def test_a_unit_says_where_it_stands() -> None:
         ("The fees are: 3 dollars.", ["The fees are: 3 dollars."]),
         ("Sorry, refunds take 3 days.", ["Sorry, refunds take 3 days."]),
         ("Please send the form within 7 days.", ["Please send the form within 7 days."]),
+        ("Please contact HR by email.", ["Please contact HR by email."]),
+        ("If you are healthy, you need no mask.", ["If you are healthy, you need no mask."]),
+        ("请提供发票原件。", ["请提供发票原件。"]),
+        ("希望小学有其他校区。", ["希望小学有其他校区。"]),
     ],
 )
 def test_only_statements_are_check_worthy(answer: str, expected: list[str]) -> None:
