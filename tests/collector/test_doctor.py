@@ -1,0 +1,114 @@
+"""Why a trace was or was not scored, from a file and from a running collector."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from collector.collector_rig import backend, running
+
+from ragtrace.extract import interactions
+from ragtrace.model import SpanRecord
+from ragtrace.testing import make_trace
+from ragtrace_collector import otlp
+from ragtrace_collector.cli import run
+from ragtrace_collector.views.doctor import from_spans, from_story
+
+TRACE = make_trace()[0].trace_id
+
+
+def words(lines: list[str]) -> str:
+    return "\n".join(lines)
+
+
+def test_a_file_with_a_whole_interaction_says_where_its_fields_are() -> None:
+    """Dialect, fields with their places, nothing missing."""
+    told = words(from_spans(make_trace(), interactions(make_trace())))
+    assert "question ✓ documents ✓ answer ✓" in told
+    assert "documents: 1 from retrieve:" in told
+
+
+def test_a_retriever_without_documents_is_named_with_its_remedy() -> None:
+    """The field that is missing, and what to do about it."""
+    spans = [
+        SpanRecord(s.trace_id, s.span_id, s.parent_id, s.name, scope=s.scope, attributes={
+            key: value for key, value in s.attributes.items() if not key.startswith("retrieval.documents")
+        }, start_ns=s.start_ns, end_ns=s.end_ns)
+        for s in make_trace()
+    ]  # fmt: skip
+    told = words(from_spans(spans, interactions(spans)))
+    assert "documents ✗" in told
+    assert "missing: documents" in told
+
+
+def test_a_plain_trace_says_so() -> None:
+    """No span carries attributes of RAG."""
+    told = words(from_spans([SpanRecord("ab" * 16, "01" * 8, None, "GET /")], []))
+    assert "1 span, 0 of them RAG" in told
+    assert "none of its spans" in told
+
+
+def test_a_trace_that_was_never_seen() -> None:
+    """Two reasons are offered, none is claimed."""
+    assert "not seen" in words(from_story({"trace_id": TRACE, "seen": False}))
+
+
+def test_a_trace_that_is_still_held() -> None:
+    """It is said what it waits for."""
+    story = {"trace_id": TRACE, "seen": True, "rag_spans": 1, "state": "held", "interactions": []}
+    assert "still held" in words(from_story(story))
+
+
+def test_an_interaction_tells_its_decision_and_every_status() -> None:
+    """Scores on one line, each reason for a missing one on its own."""
+    told = words(
+        from_story(
+            {
+                "trace_id": TRACE,
+                "seen": True,
+                "rag_spans": 3,
+                "state": "released",
+                "interactions": [
+                    {
+                        "entry_span_id": "01" * 8,
+                        "complete_after_seconds": 2.1,
+                        "release_reason": "entry",
+                        "fields": {"question": True, "documents": False, "answer": True},
+                        "explained": ["dialect: openinference-langchain"],
+                        "decision": {"verb": "judge", "probability": 0.05, "rule": "share"},
+                        "outcomes": {
+                            "citation_presence": {"status": "scored", "value": 0.5},
+                            "faithfulness": {"status": "not_applicable", "reason": "documents_not_recorded"},
+                        },
+                        "diagnosis": "undetermined",
+                    }
+                ],
+            }
+        )
+    )
+    for part in (
+        "complete after 2.1 s",
+        "question ✓ documents ✗ answer ✓",
+        "dialect: openinference-langchain",
+        "judged: by share, with probability 0.05",
+        "citation_presence 0.50",
+        "not_applicable (documents_not_recorded): faithfulness",
+        "diagnosis: undetermined",
+    ):
+        assert part in told
+
+
+async def test_a_running_collector_is_asked(judges: Path) -> None:
+    """Exit code 0 for a trace that it knows, 1 for one that it does not."""
+    async with backend() as behind, running(behind) as rig:
+        await rig.post(otlp.join(otlp.encode_span(span) for span in make_trace()))
+        await behind.until(lambda b: len(b.spans) == 3)
+        admin = f"127.0.0.1:{rig.running.admin}"
+        assert await asyncio.to_thread(run, ["doctor", TRACE, "--admin", admin]) == 0
+        assert await asyncio.to_thread(run, ["doctor", "0" * 32, "--admin", admin]) == 1
+
+
+def test_no_collector_and_no_file_are_clear_errors(tmp_path: Path) -> None:
+    """Exit code 2."""
+    assert run(["doctor", TRACE, "--admin", "127.0.0.1:9"]) == 2
+    assert run(["doctor", str(tmp_path / "missing.jsonl")]) == 2
