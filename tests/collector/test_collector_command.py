@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import queue
 import signal
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from collector.collector_rig import backend
 
 from ragtrace.testing import make_trace
 from ragtrace_collector import otlp
@@ -119,6 +121,34 @@ def test_ctrl_c_in_a_terminal_drains_too(run: Callable[..., Process], tmp_path: 
     process.popen.send_signal(signal.SIGINT)
     code, said = process.end()
     assert code == 0, said
+
+
+async def test_what_was_acknowledged_survives_kill_9(run: Callable[..., Process], tmp_path: Path) -> None:
+    """The backend is away, the process is killed: the next one delivers every acknowledged span."""
+    async with backend(status=503) as behind:
+        arguments = [
+            "--otlp-http", "127.0.0.1:0", "--otlp-grpc", "off", "--admin", "off",
+            "--spool", str(tmp_path / "spool"), "--export", f"http://127.0.0.1:{behind.port}",
+        ]  # fmt: skip
+        process = run(*arguments)
+        port = port_of(await asyncio.to_thread(process.line, "listening"))
+        acknowledged = set()
+        for number in range(4):
+            trace = make_trace(seed=f"trace {number}")
+            body = otlp.join(otlp.encode_span(span) for span in trace)
+            assert await asyncio.to_thread(post, port, body) == 200
+            acknowledged |= {span.span_id for span in trace}
+        process.popen.kill()
+        process.popen.wait()
+        behind.status = 200
+        again = run(*arguments)
+        await asyncio.to_thread(again.line, "listening")
+        await behind.until(lambda b: {span.span_id.hex() for span in b.spans} >= acknowledged)
+        again.popen.send_signal(signal.SIGTERM)
+        assert (await asyncio.to_thread(again.end))[0] == 0
+    scored = [s for s in behind.spans if any(a.key == "ragtrace.faithfulness.status" for a in s.attributes)]
+    assert len(scored) == 4
+    assert len(behind.spans) == 12
 
 
 def test_a_port_in_use_is_one_clear_line(run: Callable[..., Process]) -> None:

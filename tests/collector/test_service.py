@@ -11,6 +11,7 @@ from typing import Any
 
 from collector.collector_rig import Backend, Rig, backend, eventually, running
 from collector.otlp_peers import encoded_request, sdk_spans
+from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter as GrpcSpanExporter
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from opentelemetry.sdk.trace.export import SpanExportResult
@@ -98,6 +99,30 @@ async def test_the_real_sdk_exporter_is_served(judges: Path) -> None:
         result = await asyncio.to_thread(exporter.export, sdk_spans(5))
         assert result is SpanExportResult.SUCCESS
         await behind.until(lambda b: len(b.spans) == 5)
+
+
+async def test_grpc_is_served_beside_http(judges: Path) -> None:
+    """The SDK's gRPC exporter gets its success, and its spans arrive."""
+    async with backend() as behind, running(behind, otlp={"grpc": "127.0.0.1:0"}) as rig:
+        exporter = GrpcSpanExporter(endpoint=f"127.0.0.1:{rig.running.grpc}", insecure=True)
+        try:
+            result = await asyncio.to_thread(exporter.export, sdk_spans(5))
+        finally:
+            exporter.shutdown()
+        assert result is SpanExportResult.SUCCESS
+        await behind.until(lambda b: len(b.spans) == 5)
+
+
+async def test_a_judge_that_cannot_be_reached_is_said_on_the_span(judges: Path) -> None:
+    """Nothing slows down for long, nothing is a number, and the reason is one of the judge's."""
+    judge = {"use": "openai", "model": "m", "base_url": "http://127.0.0.1:9/v1", "attempts": 1}
+    async with backend() as behind, running(behind, judge=judge) as rig:
+        await rig.post(rag())
+        await behind.until(lambda b: len(b.spans) == 3)
+        found = attributes(entry(behind))
+        assert found["ragtrace.faithfulness.status"] == "judge_error"
+        assert found["ragtrace.faithfulness.reason"]
+        assert "ragtrace.faithfulness" not in found
 
 
 async def test_an_unsampled_interaction_is_neither_held_nor_changed(judges: Path) -> None:
