@@ -89,6 +89,10 @@ class Assembler:
                 self._schedule(trace_id, now + self._options.quiet)
         return Assembled(tuple(forward), tuple(self._relieve(now)))
 
+    def knows(self, trace_id: str) -> bool:
+        """Whether spans of the trace (hex id) are held, or were: then its other spans have to be seen too."""
+        return trace_id in self._traces
+
     def add_logs(self, records: Iterable[LogRecord]) -> None:
         """Keep ``records`` for reading with their trace, whose spans may come before or after."""
         for record in records:

@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ragtrace_collector.stages import SpanBatch, span_count
+
 if TYPE_CHECKING:
     from ragtrace_collector.otlp import RawSpan
 
@@ -17,8 +19,8 @@ Key = tuple[bytes, bytes]
 
 
 @dataclass(slots=True)
-class _Request:
-    """A request (``number`` in the spool; ``None`` = it is in memory alone) and its spans not settled yet."""
+class Request:
+    """A request (``number`` in the spool; ``None`` = it is in memory alone) and its parts not settled yet."""
 
     number: int | None
     open: int
@@ -28,18 +30,29 @@ class Custody:
     """The books. A sender may repeat a span: each copy is settled by itself."""
 
     def __init__(self) -> None:
-        self._copies: dict[Key, list[tuple[_Request, int]]] = {}
+        self._copies: dict[Key, list[tuple[Request, int]]] = {}
         self.spans = 0
         self.bytes = 0
 
-    def take(self, spans: Iterable[RawSpan], number: int | None) -> None:
-        """Take ``spans`` over: all spans of the spooled request ``number``."""
+    def take(self, spans: Iterable[RawSpan], number: int | None, rest: SpanBatch | None = None) -> Request:
+        """Take over the spooled request ``number``: ``spans`` each by itself, the ``rest`` of it as one."""
         taken = list(spans)
-        request = _Request(number, len(taken))
+        request = Request(number, len(taken))
         for span in taken:
             self._copies.setdefault((span.trace_id, span.span_id), []).append((request, span.size))
             self.bytes += span.size
         self.spans += len(taken)
+        if rest is not None:
+            request.open += 1
+            self.spans += span_count(rest)
+            self.bytes += len(rest.body)
+        return request
+
+    def settle_rest(self, request: Request, rest: SpanBatch) -> list[int]:
+        """The rest of ``request`` left for good → its number, where nothing of it is open any more."""
+        self.spans -= span_count(rest)
+        self.bytes -= len(rest.body)
+        return self._closed(request)
 
     def settle(self, spans: Iterable[RawSpan]) -> list[int]:
         """``spans`` left for good → the spooled requests of which nothing is open any more.
@@ -57,7 +70,9 @@ class Custody:
                 del self._copies[key]
             self.spans -= 1
             self.bytes -= size
-            request.open -= 1
-            if request.open == 0 and request.number is not None:
-                finished.append(request.number)
+            finished += self._closed(request)
         return finished
+
+    def _closed(self, request: Request) -> list[int]:
+        request.open -= 1
+        return [request.number] if request.open == 0 and request.number is not None else []

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from ragtrace import semconv
@@ -20,7 +20,7 @@ from ragtrace_collector.assembler import Assembled, Assembler
 from ragtrace_collector.exporters import Exporters
 from ragtrace_collector.grouping import SeenSpan
 from ragtrace_collector.lineage import Role
-from ragtrace_collector.otlp import Glance
+from ragtrace_collector.otlp import Glance, Sifted, Survey
 from ragtrace_collector.outgoing import Outgoing, Store
 from ragtrace_collector.parking import Parking
 from ragtrace_collector.roles import KIND_KEYS, is_rag, role_of
@@ -102,6 +102,8 @@ class Flow:
             await self._take_logs(item)
             return
         survey = otlp.survey(item.body, is_rag_key)
+        if not survey.spans:
+            return
         self._parts.telemetry.count(Figure.RECEIVED, survey.spans)
         item = replace(item, count=survey.spans)
         try:
@@ -110,7 +112,7 @@ class Flow:
             if is_plain and not any(map(is_rag_scope, survey.scopes)):
                 await self._take_plain(item, survey.spans)
             else:
-                await self._take_mixed(item, survey.spans)
+                await self._take_mixed(item, survey)
         except Refused as refused:
             self._parts.telemetry.count(Figure.REFUSED, survey.spans, reason=refused.reason)
             raise
@@ -130,26 +132,26 @@ class Flow:
         else:
             self._parking.add(await store.put(item), spans)
 
-    async def _take_mixed(self, item: SpanBatch, spans: int) -> None:
-        glances = otlp.glance(item.body)  # a request that cannot be read must not get into the store
+    async def _take_mixed(self, item: SpanBatch, survey: Survey) -> None:
+        sifted = self._sifted(item.body, survey)  # a request that cannot be read must not get into the store
         has_room = self._has_room(len(item.body))
         store, parking = self._parts.store, self._parking
         if store is None or parking is None:
             if not has_room:
                 raise Refused("memory", self._options.retry_after)
-            self._sort(glances, None)
+            self._sort(sifted, None)
             return
         number = await store.put(item)
         if parking or not has_room:
-            parking.add(number, spans)
+            parking.add(number, survey.spans)
         else:
-            self._sort(glances, number)
+            self._sort(sifted, number)
 
     def _take_back(self, item: SpanBatch, number: int) -> None:
         if item.signal is Signal.LOGS:
             self._out.spawn(self._out.send_logs(item, number))
         else:
-            self._sort(otlp.glance(item.body), number)
+            self._sort(self._sifted(item.body, otlp.survey(item.body, is_rag_key)), number)
 
     async def _take_logs(self, item: SpanBatch) -> None:
         self._parts.telemetry.count(Figure.LOGS)
@@ -166,9 +168,31 @@ class Flow:
     def _has_plenty(self) -> bool:
         return self._out.bytes < self._options.max_bytes // 2
 
-    def _sort(self, glances: Sequence[Glance], number: int | None) -> None:
+    def _sifted(self, body: bytes, survey: Survey) -> Sifted:
+        """A request, the spans of those traces apart that may have to be held."""
+        if semconv.JUDGE_SCOPE in survey.scopes:
+            # Its spans are to be dropped, whatever trace they say they belong to.
+            return otlp.sift(body, survey.rag_keys, is_rag_scope, lambda trace_id, rag_spans: True)
+        return otlp.sift(body, survey.rag_keys, is_rag_scope, self._is_wanted)
+
+    def _is_wanted(self, trace_id: bytes, rag_spans: int) -> bool:
+        if len(trace_id) != _TRACE_ID_BYTES:
+            return False
+        name = trace_id.hex()
+        if self._parts.assembler.knows(name):
+            return True
+        if not rag_spans:
+            return False
+        early = self._parts.sampler.early(name)
+        if early is not None:
+            self._parts.stories.seen(name, rag_spans, early)
+        return early is None
+
+    def _sort(self, sifted: Sifted, number: int | None) -> None:
         """Hold what is RAG, send on the rest."""
-        self._out.take((one.raw for one in glances), number)
+        glances = sifted.picked
+        rest = SpanBatch(sifted.rest, count=sifted.rest_spans) if sifted.rest_spans else None
+        self._out.take((one.raw for one in glances), number, rest)
         refused = [one.raw for one in glances if one.scope == semconv.JUDGE_SCOPE]
         if refused:
             self._parts.telemetry.count(Figure.DROPPED, len(refused), reason="judge_scope")

@@ -6,6 +6,7 @@ are copied together.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
@@ -26,12 +27,12 @@ class Sifted:
 
 
 def sift(
-    body: bytes, keys: Set[bytes], is_scope: Callable[[str], bool], is_wanted: Callable[[bytes, bool], bool]
+    body: bytes, keys: Set[bytes], is_scope: Callable[[str], bool], is_wanted: Callable[[bytes, int], bool]
 ) -> Sifted:
     """Pick from an encoded trace request all spans of the traces that are wanted.
 
-    ``is_wanted`` is asked once for each trace of the request: with its id, and whether one of its spans here
-    carries one of ``keys`` or lies in a scope that ``is_scope`` says yes to.
+    ``is_wanted`` is asked once for each trace of the request: with its id, and how many of its spans here
+    carry one of ``keys`` or lie in a scope that ``is_scope`` says yes to.
 
     Raises:
         MalformedOtlp: the bytes are no such request.
@@ -39,12 +40,12 @@ def sift(
     spans = list(keyed(body))
     scopes = {name for name in {name for name, _ in spans} if is_scope(name)}
     ids = [span.trace_id for _, span in spans]
-    marked = {
+    marked = Counter(
         trace_id
         for trace_id, (name, span) in zip(ids, spans, strict=True)
         if name in scopes or not keys.isdisjoint(span.attributes.key)
-    }
-    wanted = {trace_id for trace_id in set(ids) if is_wanted(trace_id, trace_id in marked)}
+    )
+    wanted = {trace_id for trace_id in set(ids) if is_wanted(trace_id, marked[trace_id])}
     if not wanted:
         return Sifted((), body, len(spans))
     try:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ragtrace_collector import otlp
-from ragtrace_collector.custody import Custody
+from ragtrace_collector.custody import Custody, Request
 from ragtrace_collector.exporters import Exporters
 from ragtrace_collector.stages import Refused, SpanBatch
 
@@ -62,9 +62,14 @@ class Outgoing:
         """Their bytes."""
         return self._custody.bytes + self._direct_bytes
 
-    def take(self, spans: Iterable[RawSpan], number: int | None) -> None:
-        """Answer from now on for ``spans``, all those of a request; ``number`` is its own in the store."""
-        self._custody.take(spans, number)
+    def take(self, spans: Iterable[RawSpan], number: int | None, rest: SpanBatch | None = None) -> None:
+        """Answer from now on for a request, ``number`` in the store: for ``spans`` each by itself.
+
+        The ``rest`` of its spans is sent on at once.
+        """
+        request = self._custody.take(spans, number, rest)
+        if rest is not None:
+            self.spawn(self._send_rest(request, rest))
 
     def settle(self, spans: Iterable[RawSpan]) -> None:
         """Answer for ``spans`` no longer."""
@@ -81,6 +86,12 @@ class Outgoing:
         if spans:
             await (await self._submitted(SpanBatch(otlp.join(spans), tuple(spans))))
             self.settle(spans)
+
+    async def _send_rest(self, request: Request, rest: SpanBatch) -> None:
+        await (await self._submitted(rest))
+        if finished := self._custody.settle_rest(request, rest):
+            await self._forget(finished)
+        self.on_settled()
 
     async def send_logs(self, item: SpanBatch, number: int | None = None) -> None:
         """Send log records, the request ``number`` of the store if they are there."""

@@ -330,7 +330,7 @@ def test_sifting_parts_a_request_without_loss(
     """Each span is either picked or in the rest, bit for bit, under its own resource and scope."""
     body, _ = request_and_spans
     sifted = otlp.sift(
-        body, keys, lambda scope: False, lambda trace_id, marked: marked or (known and trace_id[0] < 128)
+        body, keys, lambda scope: False, lambda trace_id, marked: marked > 0 or (known and trace_id[0] < 128)
     )
     every, rest = otlp.glance(body), otlp.split(sifted.rest)
     wanted = {one.raw.trace_id for one in every if keys & set(one.keys)}
@@ -344,9 +344,11 @@ def test_sifting_parts_a_request_without_loss(
 def test_sifting_looks_at_scopes_and_keeps_an_untouched_request_as_it_is() -> None:
     """Some instrumentations write no attributes at all."""
     body = request_of(one_span(), scope="llamaindex") + request_of(one_span(a=AnyValue()), scope="shop")
-    untouched = otlp.sift(body, set(), lambda scope: False, lambda trace_id, marked: marked)
+    untouched = otlp.sift(body, set(), lambda scope: False, lambda trace_id, marked: marked > 0)
     assert untouched == otlp.Sifted((), body, 2)
     assert untouched.rest is body
-    by_scope = otlp.sift(body, set(), lambda scope: scope == "llamaindex", lambda trace_id, marked: marked)
+    by_scope = otlp.sift(
+        body, set(), lambda scope: scope == "llamaindex", lambda trace_id, marked: marked > 0
+    )
     assert [one.scope for one in by_scope.picked] == ["llamaindex", "shop"]
     assert by_scope.rest == b""
