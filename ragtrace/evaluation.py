@@ -19,10 +19,10 @@ from typing import Literal
 from ragtrace.diagnosis import DEFAULT_THRESHOLDS, Thresholds, diagnose
 from ragtrace.embedders.base import Embedder, cosine
 from ragtrace.errors import JudgeError, JudgeTimeout, MissingExtra
+from ragtrace.explanations import explanation
 from ragtrace.judges.base import Fault, Judge, JudgeReply, JudgeRequest, Usage, Want
 from ragtrace.metrics import DEFAULT_METRICS, IR_METRICS, Evidence, Metric, by_name
 from ragtrace.model import (
-    Citation,
     Evaluation,
     Interaction,
     JudgeInfo,
@@ -31,13 +31,10 @@ from ragtrace.model import (
     Outcome,
     Score,
     Status,
-    Unit,
     Unscored,
 )
-from ragtrace.text.abstain import is_abstention
-from ragtrace.text.citations import parse, strip
-from ragtrace.text.language import detect_language
-from ragtrace.text.segment import units
+from ragtrace.reading import Reading, read
+from ragtrace.text.citations import strip
 
 _log = logging.getLogger(__name__)
 
@@ -59,16 +56,6 @@ class Budget:
         """Whether no further judgement may begin."""
         tokens = self.spent.input_tokens + self.spent.output_tokens
         return _reached(self.spent.calls, self.max_calls) or _reached(tokens, self.max_tokens)
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """What can be read off an answer without a judge."""
-
-    language: Language
-    citations: tuple[Citation, ...] = ()
-    units: tuple[Unit, ...] = ()
-    abstained: bool = False
 
 
 class Evaluator:
@@ -216,24 +203,6 @@ class Evaluator:
         return None if deadline is None else max(0.0, deadline - self._clock())
 
 
-def read(
-    interaction: Interaction, language: Language | Literal["auto"] = "auto", *, first_document: int = 1
-) -> Reading:
-    """Read the answer: its language, citations, units, and whether it declines; a partial one is not read."""
-    answer = interaction.answer or ""
-    if language == "auto":
-        language = interaction.language or detect_language(interaction.question, answer)
-    if interaction.partial or not answer.strip():
-        return Reading(language)
-    citations = parse(answer, interaction.documents, interaction.citations, first=first_document)
-    return Reading(
-        language,
-        citations,
-        units(answer, citations, language),
-        is_abstention(strip(answer, citations), language),
-    )
-
-
 def wanted(metrics: Sequence[Metric], interaction: Interaction, reading: Reading) -> frozenset[Want]:
     """What to ask the judge: what the metrics want, less what the reading has settled."""
     wants = frozenset(want for metric in metrics for want in metric.wants(interaction))
@@ -257,15 +226,17 @@ def texts_to_compare(evidence: Evidence, metrics: Sequence[Metric]) -> dict[str,
 
 
 def score(metric: Metric, evidence: Evidence) -> Outcome:
-    """The metric's outcome, and never a number that is none: a user's own metric may do anything."""
+    """The metric's outcome, explained, and never a number that is none, whatever the metric does."""
     try:
         outcome = metric.score(evidence)
     except Exception as error:  # noqa: BLE001
         _log.warning("the metric %s raised %s", metric.name, type(error).__name__)
         return Unscored(metric.name, Status.JUDGE_ERROR, "metric_raised")
-    if isinstance(outcome, Score) and not (math.isfinite(outcome.value) and 0.0 <= outcome.value <= 1.0):
+    if not isinstance(outcome, Score):
+        return outcome
+    if not (math.isfinite(outcome.value) and 0.0 <= outcome.value <= 1.0):
         return Unscored(metric.name, Status.JUDGE_ERROR, "value_out_of_range")
-    return outcome
+    return replace(outcome, explanation=outcome.explanation or explanation(outcome, evidence.language))
 
 
 def _evidence(interaction: Interaction, reading: Reading, reply: JudgeReply) -> Evidence:

@@ -312,6 +312,23 @@ async def test_a_contradiction_is_told_from_a_gap() -> None:
     assert (found.diagnosis.cause, found.diagnosis.path) == (Cause.CONTRADICTS_DOCUMENTS, "C")
 
 
+@pytest.mark.parametrize(
+    ("interaction", "says"),
+    [
+        (make_interaction(), "1 of 1 claims are supported by the documents"),
+        (
+            make_interaction("退款要多久？", ("退款需要3天。",), "退款需要3天。"),
+            "1 条论断中有 1 条得到文档支持",
+        ),
+    ],
+)
+async def test_a_score_says_what_was_counted(interaction: Interaction, says: str) -> None:
+    """In the interaction's language; every one of our scores does."""
+    found = await evaluate(ScriptedJudge(agreeing), interaction)
+    assert found.outcomes["faithfulness"].explanation == says  # type: ignore[union-attr]
+    assert all(outcome.explanation for outcome in found.outcomes.values() if isinstance(outcome, Score))
+
+
 def test_the_evaluator_names_its_metrics() -> None:
     """For those who must write statuses without it."""
     assert Evaluator(ScriptedJudge()).metric_names == tuple(metric.name for metric in DEFAULT_METRICS)

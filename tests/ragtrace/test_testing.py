@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from ragtrace import extract
-from ragtrace.evaluation import read
 from ragtrace.judges.base import Judge, JudgeReply, JudgeRequest, Want
 from ragtrace.model import Support
+from ragtrace.reading import read
 from ragtrace.testing import ScriptedEmbedder, ScriptedJudge, judged, make_interaction, make_trace
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragtrace.errors import ConfigError
-from ragtrace.evaluation import read, wanted
+from ragtrace.evaluation import wanted
 from ragtrace.judges.base import Fault, JudgeReply, ReferenceClaim, Want
 from ragtrace.metrics import DEFAULT_METRICS, IR_METRICS, Evidence, by_name
 from ragtrace.metrics.answer_correctness import f_measure
@@ -17,6 +17,7 @@ from ragtrace.metrics.context_noise import noise
 from ragtrace.metrics.context_precision import average_precision
 from ragtrace.metrics.faithfulness import faithfulness
 from ragtrace.model import Interaction, Need, Outcome, RetrievedDocument, Status, Support, Turn
+from ragtrace.reading import read
 from ragtrace.testing import judged, make_interaction
 
 NO_REPLY = JudgeReply()
@@ -43,9 +44,7 @@ def claims(interaction: Interaction, *verdicts: Support | None) -> JudgeReply:
     )
 
 
-def outcome(
-    metric: str, interaction: Interaction, reply: JudgeReply = NO_REPLY, **fields: Any
-) -> Outcome:
+def outcome(metric: str, interaction: Interaction, reply: JudgeReply = NO_REPLY, **fields: Any) -> Outcome:
     return by_name([metric])[0].score(evidence(interaction, reply, **fields))
 
 
