@@ -65,11 +65,14 @@ def _digits(token: str) -> str:
 
 
 _VOWEL = re.compile(r"[aeiouy]")
-_SUFFIXES = (
-    ("ational", "ate"), ("ization", "ize"), ("isation", "ize"), ("fulness", "ful"), ("iveness", "ive"),
-    ("ousness", "ous"), ("ation", "ate"), ("ities", "ity"), ("ically", "ic"), ("ments", "ment"), ("ies", "y"),
-    ("sses", "ss"), ("xes", "x"), ("ches", "ch"), ("shes", "sh"), ("ally", "al"), ("ly", ""), ("s", ""),
-)  # fmt: skip
+_SUFFIXES = {
+    "s": (("ities", "ity"), ("ments", "ment"), ("sses", "ss"), ("ches", "ch"), ("shes", "sh"), ("xes", "x"),
+          ("ies", "y"), ("s", "")),
+    "y": (("ically", "ic"), ("ally", "al"), ("ly", "")),
+    "n": (("ization", "ize"), ("isation", "ize"), ("ation", "ate")),
+    "l": (("ational", "ate"),),
+}  # fmt: skip
+"""Last letter → (suffix, what stays in its place), longest first."""
 
 
 def stem(word: str) -> str:
@@ -79,14 +82,17 @@ def stem(word: str) -> str:
         return base
     if len(word) <= 3 or not word.isascii():
         return word
-    for suffix, put in _SUFFIXES:
-        if word.endswith(suffix) and len(word) - len(suffix) >= 2 and not word.endswith(("ss", "us", "is")):
-            word = word[: len(word) - len(suffix)] + put
-            break
+    if not word.endswith(("ss", "us", "is")):
+        for suffix, put in _SUFFIXES.get(word[-1], ()):
+            if word.endswith(suffix) and len(word) - len(suffix) >= 2:
+                word = word[: len(word) - len(suffix)] + put
+                break
     return _without_participle(word)
 
 
 def _without_participle(word: str) -> str:
+    if word.endswith("ied") and len(word) > 4:
+        return word[:-3] + "y"
     for suffix in ("ing", "ed"):
         root = word[: -len(suffix)]
         if word.endswith(suffix) and len(root) >= 3 and _VOWEL.search(root):

@@ -6,7 +6,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
-from ragtrace.judges._local.corpus import GRAM, Corpus
+from ragtrace.judges._local.corpus import Corpus
 
 
 def common_subsequence(one: Sequence[str], other: Sequence[str]) -> int:
@@ -47,13 +47,6 @@ def best_window(weights: Mapping[str, float], length: int, corpus: Corpus) -> fl
     return best / sum(weights.values())
 
 
-def held_pieces(words: Sequence[str], corpus: Corpus) -> float:
-    """The share of the text's pieces of five characters that the documents hold anywhere."""
-    text = " " + " ".join(words) + " "
-    grams = [text[i : i + GRAM] for i in range(max(1, len(text) - GRAM + 1))]
-    return sum(gram in corpus.grams for gram in grams) / len(grams)
-
-
 def cosine(one: Mapping[str, float], other: Mapping[str, float]) -> float:
     """Cosine of two bags of tokens."""
     dot = sum(weight * other.get(token, 0.0) for token, weight in one.items())
@@ -61,8 +54,8 @@ def cosine(one: Mapping[str, float], other: Mapping[str, float]) -> float:
     return dot / norms if norms else 0.0
 
 
-def longest_missing_run(tokens: Sequence[str], known: Mapping[str, object]) -> int:
-    """The longest run of ``tokens`` that occur nowhere in the documents."""
+def longest_missing_run(tokens: Sequence[str], known: frozenset[str]) -> int:
+    """The longest run of ``tokens`` none of which is ``known``."""
     longest = run = 0
     for token in tokens:
         run = 0 if token in known else run + 1

@@ -6,16 +6,15 @@ import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
-from ragtrace.judges._local.claims import read_claim
+from ragtrace.judges._local.claims import ClaimText, read_claim
 from ragtrace.judges._local.corpus import Corpus
 from ragtrace.judges._local.estimate import constants, logistic
-from ragtrace.judges._local.fit import Fit, answer_fit
+from ragtrace.judges._local.fit import Answer, Fit, answer_fit, read_answer
 from ragtrace.judges._local.passages import Document
 from ragtrace.judges._local.questions import NeedText, read_question, split_needs
 from ragtrace.judges._local.relevance import coverage, gives_kind, known_tokens, relevance_features
 from ragtrace.judges._local.support import judge_claim, verdict
 from ragtrace.model import Claim, Interaction, JudgedClaim, Language, Need, Support, Unit, Verdict
-from ragtrace.text.language import detect_language
 
 _ECHO = 2.0
 """What it adds to a document's log odds of relevance that the answer is taken from it, or contradicts it, and no
@@ -51,15 +50,15 @@ class Case:
         return tuple(self._claim(unit) for unit in self._units if unit.check_worthy)
 
     def _claim(self, unit: Unit) -> JudgedClaim:
+        read = read_claim(unit.text)
         pairs: Mapping[int, Verdict | None] = {
-            rank: self.verdict(unit.text, self.single[rank]) for rank in unit.cites if rank in self.single
+            rank: self.verdict(read, self.single[rank]) for rank in unit.cites if rank in self.single
         }
         claim = Claim(unit.text, unit.index, unit.start, unit.end, unit.cites)
-        return JudgedClaim(claim, self.verdict(unit.text, self.corpus), pairs)
+        return JudgedClaim(claim, self.verdict(read, self.corpus), pairs)
 
-    def verdict(self, text: str, corpus: Corpus) -> Verdict:
-        """What the documents of ``corpus`` say of the claim ``text``."""
-        claim = read_claim(text)
+    def verdict(self, claim: ClaimText, corpus: Corpus) -> Verdict:
+        """What the documents of ``corpus`` say of ``claim``."""
         return verdict(claim, judge_claim(claim, corpus), self.language)
 
     @cached_property
@@ -91,7 +90,7 @@ class Case:
         return found
 
     def _relevance_to(self, need: NeedText) -> dict[int, float]:
-        estimate = constants().relevance[detect_language(need.text)]
+        estimate = constants().relevance[need.language]
         raw = {
             rank: estimate.probability(relevance_features(need, corpus)) for rank, corpus in self.single.items()
         }
@@ -142,7 +141,11 @@ class Case:
 
     def _fit(self, need: NeedText) -> Fit:
         corpus = self.corpus if self.interaction.documents else None
-        return answer_fit(need, read_claim(self.interaction.answer or ""), corpus)
+        return answer_fit(need, self._answer, corpus)
+
+    @cached_property
+    def _answer(self) -> Answer:
+        return read_answer(self.interaction.answer or "")
 
     def answer_fit(self) -> float | None:
         """The probability that the answer addresses the question, the mean over its needs."""

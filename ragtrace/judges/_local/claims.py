@@ -8,6 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from ragtrace.judges._local.passages import clause_tokens
+from ragtrace.model import Language
+from ragtrace.text.language import detect_language
 from ragtrace.text.lexicon import chinese, english
 from ragtrace.text.numbers import Quantity, quantities
 from ragtrace.text.tokens import content, normalise, words
@@ -26,6 +29,11 @@ class ClaimText:
     tokens: tuple[str, ...]
 
     @cached_property
+    def language(self) -> Language:
+        """The language of the claim."""
+        return detect_language(self.text)
+
+    @cached_property
     def weights(self) -> Mapping[str, float]:
         """Content token → how often it occurs."""
         return Counter(self.tokens)
@@ -34,6 +42,16 @@ class ClaimText:
     def quantities(self) -> tuple[Quantity, ...]:
         """The quantities that the claim states."""
         return quantities(self.normal)
+
+    @cached_property
+    def surroundings(self) -> tuple[frozenset[str], ...]:
+        """For each quantity the content tokens of its clause, without numbers."""
+        return tuple(clause_tokens(self.normal, quantity) for quantity in self.quantities)
+
+    @cached_property
+    def wording(self) -> frozenset[str]:
+        """The distinct content tokens that are no numbers."""
+        return frozenset(token for token in self.tokens if not token[0].isdigit())
 
     @cached_property
     def names(self) -> tuple[str, ...]:

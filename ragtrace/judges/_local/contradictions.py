@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
+from itertools import islice
 from typing import Literal
 
 from ragtrace.judges._local.claims import ClaimText, count_negations
@@ -59,7 +59,6 @@ _DISTINCT = frozenset({"frequency", "percent", "temperature", "mass", "volume", 
 """Kinds of quantity of which a passage seldom holds two: their surroundings need agree less."""
 _OTHER_UNIT = 0.15
 """Days and years seldom answer the same question: their surroundings must agree the better."""
-_CLAUSE = re.compile(r"[,;:，；、：。()（）]|\s(?:and|but|while|whereas|or)\s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +71,12 @@ class _Match:
 
 
 def _quantity_conflicts(claim: ClaimText, evidence: Evidence, corpus: Corpus) -> Iterator[Conflict]:
-    for claimed in claim.quantities:
+    for claimed, near in zip(claim.quantities, claim.surroundings, strict=True):
         passages = tuple(dict.fromkeys((*evidence.passages, *_with_same_digits(claimed, corpus))))
-        matches = tuple(_matches(claim, claimed, passages))
+        matches = tuple(_matches(claim, claimed, near, passages))
         agreeing = [match for relation, match in matches if relation is not Relation.CONFLICT]
         same = max((match.slot for match in agreeing), default=-1.0)
-        rival = max(_rivals(claim, claimed, matches), key=lambda match: match.slot, default=None)
+        rival = _rival(claim, claimed, matches)
         least = _SLOT if claimed.dimension not in _DISTINCT or agreeing else _SLOT_DISTINCT
         if rival is not None and rival.slot >= least and rival.slot > same + _MARGIN:
             yield Conflict("quantity", claimed.text, rival.found.text, rival.passage)
@@ -90,59 +89,48 @@ def _quantity_conflicts(claim: ClaimText, evidence: Evidence, corpus: Corpus) ->
 def _with_same_digits(claimed: Quantity, corpus: Corpus) -> Iterator[Passage]:
     """Passages outside the evidence that may state the quantity: they hold its first number."""
     for token in content(words(claimed.text))[:1]:
-        for index in corpus.postings.get(token, ())[:_FEW]:
-            yield corpus.passages[index]
+        yield from islice((passage for passage in corpus.passages if token in passage.vocabulary), _FEW)
 
 
 _FEW = 3
 
 
 def _matches(
-    claim: ClaimText, claimed: Quantity, passages: Sequence[Passage]
+    claim: ClaimText, claimed: Quantity, near: frozenset[str], passages: Sequence[Passage]
 ) -> Iterator[tuple[Relation, _Match]]:
     for passage in passages:
-        for found in passage.quantities:
+        for found, near_found in zip(passage.quantities, passage.surroundings, strict=True):
             relation = compare(claimed, found)
             if relation is not Relation.UNRELATED:
-                yield relation, _Match(_slot(claim, claimed, passage, found), found, passage)
+                yield relation, _Match(_slot(claim, near, passage, near_found), found, passage)
 
 
-def _rivals(
+def _rival(
     claim: ClaimText, claimed: Quantity, matches: Sequence[tuple[Relation, _Match]]
-) -> Iterator[_Match]:
-    """What contradicts the claimed quantity and is not what the claim says elsewhere."""
+) -> _Match | None:
+    """The best match that contradicts the claimed quantity and is not what the claim says elsewhere."""
     others = [quantity for quantity in claim.quantities if quantity is not claimed]
-    for relation, match in matches:
-        if relation is Relation.CONFLICT and not any(
-            compare(other, match.found) in {Relation.SAME, Relation.UNIT} for other in others
-        ):
-            same_unit = match.found.unit == claimed.unit
-            yield match if same_unit else replace(match, slot=match.slot - _OTHER_UNIT)
+    against = (_discounted(match, claimed) for relation, match in matches if relation is Relation.CONFLICT)
+    for match in sorted(against, key=lambda match: -match.slot):
+        if match.slot < _SLOT_DISTINCT:
+            return None
+        if not any(compare(other, match.found) in {Relation.SAME, Relation.UNIT} for other in others):
+            return match
+    return None
 
 
-def _slot(claim: ClaimText, claimed: Quantity, passage: Passage, found: Quantity) -> float:
+def _discounted(match: _Match, claimed: Quantity) -> _Match:
+    same_unit = match.found.unit == claimed.unit
+    return match if same_unit else replace(match, slot=match.slot - _OTHER_UNIT)
+
+
+def _slot(claim: ClaimText, near_claim: frozenset[str], passage: Passage, near_found: frozenset[str]) -> float:
     """0..1: do the claimed and the found quantity stand in the same surroundings?"""
-    wanted = [t for t in claim.weights if not t[0].isdigit()]
-    if not wanted:
+    if not claim.wording:
         return 0.0
-    overall = sum(t in passage.vocabulary for t in wanted) / len(wanted)
-    near_claim = _clause_tokens(claim.normal, claimed)
-    near_found = _clause_tokens(passage.normal, found)
+    overall = len(claim.wording & passage.vocabulary) / len(claim.wording)
     clause = len(near_claim & near_found) / len(near_claim) if near_claim else overall
     return 0.5 * overall + 0.5 * clause
-
-
-def _clause_tokens(text: str, quantity: Quantity) -> frozenset[str]:
-    """The content tokens of the clause around a quantity, without numbers."""
-    start = end = None
-    for cut in _CLAUSE.finditer(text):
-        if cut.end() <= quantity.start:
-            start = cut.end()
-        elif cut.start() >= quantity.end:
-            end = cut.start()
-            break
-    tokens = content(words(text[start:end]))
-    return frozenset(t for t in tokens if not t[0].isdigit())
 
 
 # --- wording ----------------------------------------------------------------------------------------------
@@ -191,7 +179,7 @@ def _difference_kind(
     joined_said, joined_found = "".join(said), "".join(found)
     if any(opposite in joined_found for opposite in chinese().antonyms.get(joined_said, ())):
         return "antonym"
-    if found and names & set(said) and not any(word in corpus.raw_words for word in said if word in names):
+    if found and names & set(said) and not any(word in corpus.words for word in said if word in names):
         return "name"
     negated = count_negations(joined_said, tuple(said)), count_negations(joined_found, tuple(found))
     return "negation" if (negated[0] == 0) != (negated[1] == 0) else None

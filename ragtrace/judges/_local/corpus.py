@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
-from ragtrace.judges._local.passages import Document, Passage, flat
+from ragtrace.judges._local.passages import ROOT, Document, Passage
 
-GRAM = 5
-ROOT = 6
 _LENGTH_PENALTY = 0.12
+_GAP = 1000
+"""Wider than any window, so that no window spans two documents."""
 
 
 class Corpus:
@@ -21,16 +21,17 @@ class Corpus:
 
     def __init__(self, documents: Sequence[Document]) -> None:
         self.documents = tuple(documents)
-        self.passages = flat(documents)
+        self.passages = [passage for document in documents for passage in document.passages]
 
     @cached_property
-    def postings(self) -> Mapping[str, list[int]]:
-        """Content token → indexes into ``passages``."""
-        found: dict[str, list[int]] = defaultdict(list)
-        for index, passage in enumerate(self.passages):
-            for token in passage.vocabulary:
-                found[token].append(index)
-        return found
+    def vocabulary(self) -> frozenset[str]:
+        """The distinct content tokens."""
+        return frozenset().union(*(passage.vocabulary for passage in self.passages))
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """Every word as it is written, in lower case."""
+        return frozenset().union(*(passage.words for passage in self.passages))
 
     @cached_property
     def places(self) -> Mapping[str, list[int]]:
@@ -38,20 +39,12 @@ class Corpus:
         found: dict[str, list[int]] = defaultdict(list)
         place = 0
         for document in self.documents:
-            for token in document.tokens:
-                found[token].append(place)
-                place += 1
+            for passage in document.passages:
+                for token in passage.tokens:
+                    found[token].append(place)
+                    place += 1
             place += _GAP
         return found
-
-    @cached_property
-    def grams(self) -> frozenset[str]:
-        """All pieces of :data:`GRAM` characters of the documents' words, spaces between."""
-        return frozenset(
-            document.normal[i : i + GRAM]
-            for document in self.documents
-            for i in range(len(document.normal) - GRAM + 1)
-        )
 
     @cached_property
     def pairs(self) -> frozenset[tuple[str, str]]:
@@ -59,47 +52,24 @@ class Corpus:
         return frozenset(pair for passage in self.passages for pair in pairwise(passage.tokens))
 
     @cached_property
-    def penalties(self) -> list[float]:
-        """What a passage's length takes from its match."""
-        return [1.0 + _LENGTH_PENALTY * math.log1p(len(passage.tokens)) for passage in self.passages]
-
-    @cached_property
     def text(self) -> str:
         """The normal form of all passages."""
         return "\n".join(passage.normal for passage in self.passages)
 
     def has_root(self, token: str) -> bool:
-        """Whether a word of the documents begins like ``token``: bag and baggage, back up and backup."""
-        root = token[:ROOT]
-        return any(
-            other.startswith(token) or (len(other) >= ROOT and token.startswith(other)) or other[:ROOT] == root
-            for other in self._by_initials.get(token[:3], ())
-        )
-
-    @cached_property
-    def _by_initials(self) -> Mapping[str, list[str]]:
-        found: dict[str, list[str]] = defaultdict(list)
-        for token in self.postings:
-            found[token[:3]].append(token)
-        return found
-
-    @cached_property
-    def raw_words(self) -> frozenset[str]:
-        """Every word of the documents as it is written, in lower case."""
-        return frozenset(word for passage in self.passages for word in passage.words)
-
-
-_GAP = 1000
-"""Wider than any window, so that no window spans two documents."""
+        """Whether a word of the documents begins like ``token``: cancel and cancellation."""
+        return any(token[:ROOT] in passage.roots for passage in self.passages)
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """The passages that a claim is held against: best first, then the one that adds most, then the next best."""
+    """The passages that a claim is held against: best first, then the one that adds most, then the next best.
+
+    ``coverage`` is the share of the claim's weight that the best passage holds.
+    """
 
     passages: tuple[Passage, ...]
     coverage: float
-    """Share of the claim's weight that the best passage holds."""
 
     @property
     def best(self) -> Passage:
@@ -113,28 +83,31 @@ class Evidence:
 
 
 def find_evidence(weights: Mapping[str, float], corpus: Corpus, limit: int = 5) -> Evidence | None:
-    """The passages that hold most of a claim with these token ``weights``; ``None`` where none shares a token."""
-    held: Counter[int] = Counter()
-    for token, weight in weights.items():
-        for index in corpus.postings.get(token, ()):
-            held[index] += weight  # type: ignore[assignment]
+    """The passages that hold most of a claim with these token ``weights``; ``None`` where none shares any."""
+    held = _held(weights, corpus.passages)
     if not held:
         return None
-    penalties = corpus.penalties
-    ranked = sorted(held, key=lambda index: (-held[index] / penalties[index], index))
-    best = ranked[0]
-    missing = {
-        token: weight for token, weight in weights.items() if token not in corpus.passages[best].vocabulary
-    }
-    order = [best, *_adding_most(missing, corpus), *ranked[1:4]]
-    chosen = tuple(corpus.passages[index] for index in dict.fromkeys(order))[:limit]
-    return Evidence(chosen, held[best] / sum(weights.values()))
+    ranked = sorted(held, key=lambda index: (-_rank_value(held[index], corpus.passages[index]), index))
+    best = corpus.passages[ranked[0]]
+    added = _held({t: w for t, w in weights.items() if t not in best.vocabulary}, corpus.passages)
+    adding = max(added, key=lambda i: (_rank_value(added[i], corpus.passages[i]), -i), default=ranked[0])
+    chosen = dict.fromkeys((ranked[0], adding, *ranked[1:4]))
+    return Evidence(
+        tuple(corpus.passages[index] for index in chosen)[:limit], held[ranked[0]] / sum(weights.values())
+    )
 
 
-def _adding_most(missing: Mapping[str, float], corpus: Corpus) -> Iterable[int]:
-    added: dict[int, float] = defaultdict(float)
-    for token, weight in missing.items():
-        for index in corpus.postings.get(token, ()):
-            added[index] += weight
-    if added:
-        yield max(added, key=lambda index: (added[index] / corpus.penalties[index], -index))
+def _held(weights: Mapping[str, float], passages: Sequence[Passage]) -> dict[int, float]:
+    """Index of a passage → the weight that it holds, where that is anything."""
+    wanted = weights.keys()
+    found: dict[int, float] = {}
+    for index, passage in enumerate(passages):
+        shared = wanted & passage.vocabulary
+        if shared:
+            found[index] = sum(weights[token] for token in shared)
+    return found
+
+
+def _rank_value(held: float, passage: Passage) -> float:
+    """What is held, less for long passages: they hold some of everything."""
+    return held / (1.0 + _LENGTH_PENALTY * math.log1p(len(passage.tokens)))

@@ -11,19 +11,18 @@ from itertools import pairwise
 from ragtrace.judges._local.alignment import (
     best_window,
     common_subsequence,
-    held_pieces,
     longest_missing_run,
 )
 from ragtrace.judges._local.claims import ClaimText, count_negations
 from ragtrace.judges._local.contradictions import Conflict
 from ragtrace.judges._local.corpus import Corpus, Evidence
-from ragtrace.text.lexicon import chinese, english
-from ragtrace.text.numbers import Relation, compare
+from ragtrace.text.lexicon import chinese
 
 _NARROWEST = 5
 """A window is never narrower than so many content tokens."""
-_MOST_NAMES, _MOST_NUMBERS, _MOST_ANTONYMS = 4, 3, 2
-_AGREES = frozenset({Relation.SAME, Relation.UNIT})
+_MOST_NAMES, _MOST_ANTONYMS = 4, 2
+_ALIKE, _ROOTED = 0.6, 4
+"""What a word of at least so many letters counts that only begins like one of the documents."""
 
 
 def english_features(
@@ -34,14 +33,13 @@ def english_features(
     return {
         "window": best_window(claim.weights, max(_NARROWEST, n), corpus),
         "number_context": _number_context(claim, evidence, corpus),
-        "pieces": held_pieces(claim.words, corpus),
         "order": _order(claim, evidence),
         "pairs": _pairs(claim, corpus),
-        "missing_run": -longest_missing_run(claim.tokens, corpus.postings) / n,
+        "alike": _alike(claim, evidence, corpus),
+        "missing_run": -longest_missing_run(claim.tokens, corpus.vocabulary) / n,
+        "missing_numbers": -sum(t[0].isdigit() and t not in corpus.vocabulary for t in claim.weights),
         "names_anywhere": -min(_MOST_NAMES, sum(not _has_name(name, corpus) for name in claim.names)),
         "names_near": -min(_MOST_NAMES, _names_missing(claim, evidence)),
-        "numbers": -min(_MOST_NUMBERS, _number_conflicts(claim, evidence)),
-        "antonyms": -min(_MOST_ANTONYMS, _antonyms(claim, evidence)),
         "conflict": -float(_contradicts(conflict)),
         "question": -float("?" in claim.text),
     }
@@ -73,8 +71,18 @@ def _pairs(claim: ClaimText, corpus: Corpus) -> float:
     """The share of the claim's neighbouring content tokens that are neighbours in a document."""
     pairs = list(pairwise(claim.tokens))
     if not pairs:
-        return float(claim.tokens[0] in corpus.postings)
+        return float(claim.tokens[0] in corpus.vocabulary)
     return sum(pair in corpus.pairs for pair in pairs) / len(pairs)
+
+
+def _alike(claim: ClaimText, evidence: Evidence, corpus: Corpus) -> float:
+    """The share of the claim's content in the two best passages; a word built alike anywhere counts in part."""
+    near = frozenset().union(*(passage.vocabulary for passage in evidence.pair))
+    return sum(1.0 if token in near else _built_alike(token, corpus) for token in claim.tokens) / len(claim.tokens)
+
+
+def _built_alike(token: str, corpus: Corpus) -> float:
+    return _ALIKE if len(token) >= _ROOTED and token.isalpha() and corpus.has_root(token) else 0.0
 
 
 def _number_context(claim: ClaimText, evidence: Evidence, corpus: Corpus) -> float:
@@ -90,38 +98,20 @@ def _number_context(claim: ClaimText, evidence: Evidence, corpus: Corpus) -> flo
 
 def _context_of(number: str, claim: ClaimText, corpus: Corpus) -> float:
     total = sum(claim.weights.values())
-    passages = (corpus.passages[index] for index in corpus.postings.get(number, ()))
     shares = (
         sum(weight for token, weight in claim.weights.items() if token in passage.vocabulary) / total
-        for passage in passages
+        for passage in corpus.passages
+        if number in passage.vocabulary
     )
     return max(shares, default=0.0)
 
 
-def _number_conflicts(claim: ClaimText, evidence: Evidence) -> int:
-    """How many quantities of the claim the evidence has otherwise, and nowhere as the claim has them."""
-    found = [quantity for passage in evidence.passages for quantity in passage.quantities]
-    count = 0
-    for claimed in claim.quantities:
-        relations = {compare(claimed, other) for other in found}
-        count += Relation.CONFLICT in relations and not relations & _AGREES
-    return count
-
-
 def _has_name(name: str, corpus: Corpus) -> bool:
-    return name in corpus.raw_words or all(part in corpus.raw_words for part in name.split("-"))
+    return name in corpus.words or all(part in corpus.words for part in name.split("-"))
 
 
 def _names_missing(claim: ClaimText, evidence: Evidence) -> int:
     return sum(all(name not in passage.normal for passage in evidence.passages) for name in claim.names)
-
-
-def _antonyms(claim: ClaimText, evidence: Evidence) -> int:
-    """Words of the claim whose opposite the best passage has instead."""
-    table, best = english().antonyms, evidence.best.all_words
-    return sum(
-        word not in best and not table[word].isdisjoint(best) for word in set(claim.words) if word in table
-    )
 
 
 def _antonyms_zh(claim: str, best: str) -> int:

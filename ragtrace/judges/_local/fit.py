@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ragtrace.judges._local.claims import ClaimText
 from ragtrace.judges._local.corpus import Corpus
 from ragtrace.judges._local.estimate import logistic
-from ragtrace.judges._local.passages import Document, Passage, Reader
+from ragtrace.judges._local.passages import Passage, Reader
 from ragtrace.judges._local.questions import NeedText, synonyms
 from ragtrace.judges._local.relevance import coverage, gives_kind, known_tokens
 
@@ -33,18 +32,28 @@ class Fit:
         return logistic(-2.6 + 3.6 * self.direct + 3.2 * self.bridge + typed)
 
 
-def answer_fit(need: NeedText, answer: ClaimText, corpus: Corpus | None) -> Fit:
-    """Hold the whole ``answer`` against one ``need``."""
-    vocabulary = frozenset(answer.tokens)
-    own = Corpus(read_answer(answer.text))
-    direct = coverage(need, known_tokens(need, own))
-    bridge = _bridge(need, vocabulary, corpus) if corpus is not None else direct
-    return Fit(direct, bridge, gives_kind(need.kind, (answer.normal,)))
-
-
-def read_answer(text: str) -> Sequence[Document]:
+@dataclass(frozen=True)
+class Answer:
     """An answer as if it were a document."""
-    return (Reader(0).read(text, 1),)
+
+    corpus: Corpus
+
+    @property
+    def vocabulary(self) -> frozenset[str]:
+        """Its distinct content tokens."""
+        return self.corpus.vocabulary
+
+
+def read_answer(text: str) -> Answer:
+    """Read the answer ``text``."""
+    return Answer(Corpus((Reader(0).read(text, 1),)))
+
+
+def answer_fit(need: NeedText, answer: Answer, corpus: Corpus | None) -> Fit:
+    """Hold the whole ``answer`` against one ``need``; ``corpus`` holds the documents, where there are any."""
+    direct = coverage(need, known_tokens(need, answer.corpus))
+    bridge = _bridge(need, answer.vocabulary, corpus) if corpus is not None else direct
+    return Fit(direct, bridge, gives_kind(need.kind, (answer.corpus.text,)))
 
 
 def _bridge(need: NeedText, vocabulary: frozenset[str], corpus: Corpus) -> float:

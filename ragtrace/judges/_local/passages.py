@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
@@ -24,7 +24,10 @@ _LONGEST = 600
 
 @dataclass(frozen=True, eq=False)
 class Passage:
-    """About a sentence: characters [start, end) of document ``rank`` (1-based)."""
+    """About a sentence: characters [start, end) of document ``rank`` (1-based).
+
+    ``words`` are all its words, ``tokens`` the content tokens among them, ``vocabulary`` the distinct ones.
+    """
 
     rank: int
     text: str
@@ -33,11 +36,7 @@ class Passage:
     normal: str
     words: tuple[str, ...]
     tokens: tuple[str, ...]
-
-    @cached_property
-    def vocabulary(self) -> frozenset[str]:
-        """The distinct content tokens."""
-        return frozenset(self.tokens)
+    vocabulary: frozenset[str]
 
     @cached_property
     def all_words(self) -> frozenset[str]:
@@ -49,6 +48,32 @@ class Passage:
         """The quantities that are written in it."""
         return quantities(self.normal)
 
+    @cached_property
+    def surroundings(self) -> tuple[frozenset[str], ...]:
+        """For each quantity the content tokens of its clause, without numbers."""
+        return tuple(clause_tokens(self.normal, quantity) for quantity in self.quantities)
+
+    @cached_property
+    def roots(self) -> frozenset[str]:
+        """The first letters of its content tokens: what words that are built alike share."""
+        return frozenset(token[:ROOT] for token in self.tokens)
+
+
+ROOT = 5
+_CLAUSE = re.compile(r"[,;:，；、：。()（）]|\s(?:and|but|while|whereas|or)\s")
+
+
+def clause_tokens(normal: str, quantity: Quantity) -> frozenset[str]:
+    """The content tokens of the clause of ``normal`` that ``quantity`` stands in, without numbers."""
+    start = end = None
+    for cut in _CLAUSE.finditer(normal):
+        if cut.end() <= quantity.start:
+            start = cut.end()
+        elif cut.start() >= quantity.end:
+            end = cut.start()
+            break
+    return frozenset(token for token in content(words(normal[start:end])) if not token[0].isdigit())
+
 
 @dataclass(frozen=True)
 class Document:
@@ -56,16 +81,6 @@ class Document:
 
     rank: int
     passages: tuple[Passage, ...]
-
-    @cached_property
-    def tokens(self) -> tuple[str, ...]:
-        """All content tokens, in order."""
-        return tuple(token for passage in self.passages for token in passage.tokens)
-
-    @cached_property
-    def normal(self) -> str:
-        """The words of all passages, one space between, for looking up pieces of words."""
-        return " " + " ".join(" ".join(passage.words) for passage in self.passages) + " "
 
 
 class Reader:
@@ -101,11 +116,11 @@ def passages(text: str, rank: int) -> Iterator[Passage]:
     """Cut ``text`` into passages; pieces without a word or digit are dropped."""
     for start, end in _cuts(text):
         normal = normalise(text[start:end])
-        tokens = words(normal)
-        if tokens:
-            yield Passage(
-                rank, text[start:end].strip(), start, end, normal, tuple(tokens), tuple(content(tokens))
-            )
+        found = words(normal)
+        if found:
+            tokens = tuple(content(found))
+            piece = text[start:end].strip()
+            yield Passage(rank, piece, start, end, normal, tuple(found), tokens, frozenset(tokens))
 
 
 def _cuts(text: str) -> Iterator[tuple[int, int]]:
@@ -124,8 +139,3 @@ def _pieces(start: int, end: int) -> Iterator[tuple[int, int]]:
         start += _LONGEST
     if end > start:
         yield start, end
-
-
-def flat(documents: Sequence[Document]) -> list[Passage]:
-    """The passages of all documents, in order."""
-    return [passage for document in documents for passage in document.passages]

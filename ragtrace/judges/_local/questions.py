@@ -10,7 +10,9 @@ from functools import cache, cached_property
 from importlib.resources import files
 from typing import Any
 
+from ragtrace.model import Language
 from ragtrace.text import lexicon
+from ragtrace.text.language import detect_language
 from ragtrace.text.tokens import content, normalise, stem, words
 
 
@@ -23,6 +25,11 @@ class NeedText:
     tokens: tuple[str, ...]
     alternatives: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Token → words that mean the same as a word it is part of (Chinese)."""
+
+    @cached_property
+    def language(self) -> Language:
+        """The language of the need."""
+        return detect_language(self.text)
 
     @cached_property
     def weights(self) -> Mapping[str, float]:

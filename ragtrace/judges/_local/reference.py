@@ -30,7 +30,7 @@ def judge_reference(case: Case, units: Sequence[Unit]) -> JudgeReply:
 
 
 def _reference_claim(text: str, case: Case, answer: Corpus) -> ReferenceClaim:
-    found = case.verdict(text, case.corpus)
+    found = case.verdict(read_claim(text), case.corpus)
     attributed = found.support is Support.SUPPORTED
     return ReferenceClaim(
         text,

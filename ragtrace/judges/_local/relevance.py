@@ -31,7 +31,7 @@ def relevance_features(need: NeedText, corpus: Corpus) -> dict[str, float]:
 
 def known_tokens(need: NeedText, corpus: Corpus) -> Mapping[str, float]:
     """Which tokens of ``need`` the documents hold: 1 as they stand, less by a synonym or a word built alike."""
-    vocabulary, text = corpus.postings, corpus.text
+    vocabulary, text = corpus.vocabulary, corpus.text
     found: dict[str, float] = {}
     for token in need.tokens:
         if token in vocabulary:

@@ -12,7 +12,6 @@ from ragtrace.judges._local.explain import explain
 from ragtrace.judges._local.features import chinese_features, english_features
 from ragtrace.judges._local.passages import Passage
 from ragtrace.model import Language, Support, Verdict
-from ragtrace.text.language import detect_language
 
 CONTRADICTED_AT_MOST = 0.12
 """A contradicted claim is held to be supported with at most this probability."""
@@ -37,7 +36,7 @@ class Finding:
 
 def judge_claim(claim: ClaimText, corpus: Corpus) -> Finding:
     """Hold ``claim`` against the documents of ``corpus``."""
-    language = detect_language(claim.text)
+    language = claim.language
     estimate = constants().support[language]
     evidence = find_evidence(claim.weights, corpus) if claim.tokens else None
     if evidence is None:
