@@ -48,11 +48,23 @@ def read_lists(values: Iterable[object]) -> list[Documents]:
 
 
 def content_of(step: Found, question: str | None) -> Content:
-    """What the span of such a step says, by the reranker's scores where it gave some."""
+    """What the span of such a step says."""
     if step.given is None:
         return Content(kind=names.KIND_RETRIEVAL, question=question, documents=step.documents)
-    ranked = [d if d.rerank_score is None else replace(d, score=d.rerank_score) for d in step.documents]
-    return Content(kind=names.KIND_RERANK, question=question, documents=ranked, input_documents=step.given)
+    before = {document.id: document.score for document in step.given}
+    return Content(
+        kind=names.KIND_RERANK,
+        question=question,
+        documents=[_ranked(document, before.get(document.id)) for document in step.documents],
+        input_documents=step.given,
+    )
+
+
+def _ranked(document: RetrievedDocument, before: float | None) -> RetrievedDocument:
+    """A document with the reranker's score: one given as such, else one that was not there before."""
+    if document.rerank_score is not None:
+        return replace(document, score=document.rerank_score)
+    return document if document.score == before else replace(document, rerank_score=document.score)
 
 
 def _identity(documents: Documents) -> list[tuple[object, ...]]:

@@ -179,7 +179,8 @@ def _completed(content: Content, recorded: Content) -> Content:
 def _pass_up(run: Run, content: Content | None, lists: list[object]) -> None:
     """Tell the runs above, and hooks that run beside, what this one showed."""
     tree = run.tree
-    if run.start.role is Role.TOOL or (content is not None and content.kind is not None):
+    kind = content.kind if content is not None else None
+    if run.start.role is Role.TOOL or kind in (names.KIND_RETRIEVAL, names.KIND_GENERATION):
         tree.is_rag = True
     if run.start.role is Role.MODEL and content is not None and content.answer is not None:
         tree.last_reply = None if content.partial else content.answer
