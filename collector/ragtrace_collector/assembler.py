@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from ragtrace_collector.grouping import Completion, Group, Held, SeenSpan, groups
 from ragtrace_collector.lineage import Link, Role, climb
+from ragtrace_collector.log_shelf import LogShelf
 from ragtrace_collector.stages import HeldInteraction, ReleaseReason
 
 if TYPE_CHECKING:
@@ -30,13 +31,13 @@ class AssemblerOptions(Completion):
     """Traces whose release is remembered, so that their late spans join the decision."""
     links_per_trace: int = 10_000
     """Spans of one trace whose parent is remembered."""
-    logs_per_trace: int = 200
-    """Log records of one trace that are kept for reading."""
+    max_log_bytes: int = 32 * 2**20
+    """Bytes of log records kept for reading with their spans; beyond, those of the oldest traces go."""
 
     def __post_init__(self) -> None:
         if min(self.quiet, self.idle, self.age) < 0:
             raise ValueError("times must not be negative")
-        if min(self.max_bytes, self.remembered, self.links_per_trace) < 1 or self.logs_per_trace < 0:
+        if min(self.max_bytes, self.remembered, self.links_per_trace) < 1 or self.max_log_bytes < 0:
             raise ValueError("bounds must be at least 1")
 
 
@@ -54,7 +55,6 @@ class _Trace:
     held: list[Held] = field(default_factory=list)
     gone: dict[str, ReleaseReason] = field(default_factory=dict)
     left: list[SeenSpan] = field(default_factory=list)
-    logs: list[LogRecord] = field(default_factory=list)
     due: float = float("inf")
 
 
@@ -67,6 +67,7 @@ class Assembler:
         self._waiting: dict[str, None] = {}  # traces with held spans, the oldest first
         self._resting: dict[str, None] = {}  # traces without, the oldest first
         self._deadlines: list[tuple[float, str]] = []
+        self._logs = LogShelf(options.max_log_bytes)
         self.held_bytes = 0
         self.held_spans = 0
 
@@ -93,12 +94,9 @@ class Assembler:
         """Whether spans of the trace (hex id) are held, or were: then its other spans have to be seen too."""
         return trace_id in self._traces
 
-    def add_logs(self, records: Iterable[LogRecord]) -> None:
-        """Keep ``records`` for reading with their trace, whose spans may come before or after."""
-        for record in records:
-            trace = self._traces.get(record.trace_id) or self._open(record.trace_id)
-            if len(trace.logs) < self._options.logs_per_trace:
-                trace.logs.append(record)
+    def add_logs(self, records: Iterable[LogRecord], size: int) -> None:
+        """Keep ``records``, each of about ``size`` bytes, for their spans, which may come before or after."""
+        self._logs.put(records, size)
 
     def tick(self, now: float) -> Assembled:
         """Release what is due at ``now``."""
@@ -212,7 +210,9 @@ class Assembler:
             first_at=min(held.at for held in group.held),
             released_at=now,
             left=tuple(span.raw for span in self._reclaim(trace, group)),
-            logs=tuple(log for log in trace.logs if log.span_id in ids or not log.span_id),
+            logs=tuple(
+                log for log, _ in self._logs.get(trace_id, ()) if log.span_id in ids or not log.span_id
+            ),
         )
         trace.gone.update(dict.fromkeys(group.tops, reason))
         if reason not in (ReleaseReason.ENTRY, ReleaseReason.SHUTDOWN):
@@ -238,6 +238,7 @@ class Assembler:
             if span.span_id in trace.links:
                 trace.links[span.span_id] = replace(trace.links[span.span_id], released=True)
         if not trace.held:
+            self._logs.drop(trace_id)
             self._waiting.pop(trace_id, None)
             self._rest(trace_id)
 

@@ -14,6 +14,8 @@ from ragtrace_collector.stories import Stories, tell_judged
 from ragtrace_collector.telemetry import Figure, Telemetry
 
 _log = logging.getLogger(__name__)
+_SHED = frozenset({"overload", "deadline"})
+"""Reasons of the collector's own for letting an interaction go without scores."""
 
 
 @dataclass(frozen=True)
@@ -62,5 +64,8 @@ class Departure:
             count(Figure.JUDGE_TOKENS, judge.input_tokens, judge=judge.kind, direction="input")
             count(Figure.JUDGE_TOKENS, judge.output_tokens, judge=judge.kind, direction="output")
         for evaluation in item.evaluations:
+            reasons = {outcome.reason for outcome in evaluation.outcomes.values()}
+            for reason in reasons & _SHED:
+                count(Figure.SHED, reason=str(reason))
             for outcome in evaluation.outcomes.values():
                 count(Figure.OUTCOMES, metric=outcome.metric, status=outcome.status)

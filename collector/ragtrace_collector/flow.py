@@ -157,8 +157,14 @@ class Flow:
         self._parts.telemetry.count(Figure.LOGS)
         records = otlp.read_logs(item.body)
         number = None if self._parts.store is None else await self._parts.store.put(item)
+        early = self._parts.sampler.early
         self._parts.assembler.add_logs(
-            record for record in records if record.event_name or is_rag_scope(record.scope)
+            [
+                record
+                for record in records
+                if (record.event_name or is_rag_scope(record.scope)) and early(record.trace_id) is None
+            ],
+            len(item.body) // max(len(records), 1),
         )
         self._out.spawn(self._out.send_logs(item, number))
 

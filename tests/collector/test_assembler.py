@@ -268,9 +268,20 @@ def test_logs_are_read_with_the_span_that_they_name() -> None:
     """Log records may come before the spans; each goes with its own interaction."""
     assembler = Assembler()
     mine, other = (LogRecord("t1", span_id, "event") for span_id in ("g", "zz"))
-    assembler.add_logs([mine, other])
+    assembler.add_logs([mine, other], 10)
     assembler.add([generation("g", "root"), span("root")], 0.0)
     assert only(assembler.tick(2.0)).logs == (mine,)
+
+
+def test_log_records_whose_spans_never_come_do_not_pile_up() -> None:
+    """They are bounded by bytes; those of the oldest traces are given up first."""
+    assembler = Assembler(AssemblerOptions(max_log_bytes=25))
+    logs = [LogRecord(f"t{number}", "root", "event") for number in range(3)]
+    for log in logs:
+        assembler.add_logs([log], 10)
+    assembler.add([span("root", trace=f"t{number}") for number in range(3)], 0.0)
+    released = assembler.tick(2.0).released
+    assert [item.logs for item in released] == [(), (logs[1],), (logs[2],)]
 
 
 def test_spans_beyond_the_remembered_links_are_not_lost() -> None:
