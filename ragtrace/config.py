@@ -73,7 +73,7 @@ _current = _Current()
 def settings() -> Settings:
     """The settings in force; first read from the environment, where a wrong variable means its default."""
     if _current.settings is None:
-        _current.settings = _lenient(os.environ)
+        _current.settings = from_environment()
     return _current.settings
 
 
@@ -119,8 +119,9 @@ def resolve(
     )
 
 
-def _lenient(environ: Mapping[str, str]) -> Settings:
+def from_environment() -> Settings:
     """As :func:`resolve`, but for hooks that run without ``configure``: they may not raise into the app."""
+    environ = os.environ
     try:
         return resolve(environ)
     except ConfigError:

@@ -45,28 +45,33 @@ def is_phone(text: str) -> bool:
     return 8 <= sum(char.isdigit() for char in text) <= 15
 
 
+def _ascii(pattern: str) -> re.Pattern[str]:
+    """With ASCII words only: between a Chinese character and a key there is a word boundary."""
+    return re.compile(pattern, re.ASCII)
+
+
 PATTERNS: tuple[Pattern, ...] = (
     Pattern(
         "PRIVATE_KEY",
-        re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"),
+        _ascii(r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"),
     ),
-    Pattern("TOKEN", re.compile(r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}")),
+    Pattern("TOKEN", _ascii(r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}")),
     Pattern(
         "KEY",
-        re.compile(
+        _ascii(
             r"\b(?:sk|pk|rk)[-_][A-Za-z0-9_-]{16,}|\bAKIA[A-Z0-9]{16}\b|\bgh[pousr]_[A-Za-z0-9]{30,}"
             r"|\bgithub_pat_\w{30,}|\bxox[abprs]-[\w-]{10,}|\bAIza[\w-]{35}|\bLTAI[A-Za-z0-9]{12,20}\b"
         ),
     ),
-    Pattern("KEY", re.compile(r"(?i)(?<=\bbearer )[\w.~+/-]{16,}=*")),
-    Pattern("EMAIL", re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,8}[A-Za-z]{2,24}(?![\w-])")),
-    Pattern("ID", re.compile(r"(?<!\d)[1-9]\d{5}(?:19|20)\d{2}[01]\d[0-3]\d{4}[\dXx](?!\w)"), is_resident_id),
-    Pattern("CARD", re.compile(r"(?<![\d.])\d(?:[ -]?\d){12,18}(?![\d.]*\d)"), is_card),
-    Pattern("SSN", re.compile(r"(?<![\d-])(?!000|666|9)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?![\d-])")),
-    Pattern("PHONE", re.compile(r"(?<![\d.+])(?:\+?86[ -]?)?1[3-9]\d(?:[ -]?\d{4}){2}(?!\d)")),
-    Pattern("PHONE", re.compile(r"(?<![\d.])\+\d{1,3}(?:[ .-]?\(?\d{1,4}\)?){2,5}(?!\d)"), is_phone),
-    Pattern("PHONE", re.compile(r"(?<![\d.-])\(?\d{3}\)?[ .-]\d{3}[.-]\d{4}(?![\d.-]*\d)")),
-    Pattern("PHONE", re.compile(r"(?<![\d.-])\(?0\d{2,3}\)?-\d{7,8}(?![\d-])")),
+    Pattern("KEY", _ascii(r"(?i)(?<=\bbearer )[\w.~+/-]{16,}=*")),
+    Pattern("EMAIL", _ascii(r"(?<![\w.+-])[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,8}[A-Za-z]{2,24}(?![\w-])")),
+    Pattern("ID", _ascii(r"(?<!\d)[1-9]\d{5}(?:19|20)\d{2}[01]\d[0-3]\d{4}[\dXx](?!\w)"), is_resident_id),
+    Pattern("CARD", _ascii(r"(?<![\d.+])\d(?:[ -]?\d){12,18}(?![\d.]*\d)"), is_card),
+    Pattern("SSN", _ascii(r"(?<![\d-])(?!000|666|9)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?![\d-])")),
+    Pattern("PHONE", _ascii(r"(?<![\d.+])(?:\+?86[ -]?)?1[3-9]\d(?:[ -]?\d{4}){2}(?!\d)")),
+    Pattern("PHONE", _ascii(r"(?<![\d.])\+\d{1,3}(?:[ .-]?\(?\d{1,4}\)?){2,5}(?!\d)"), is_phone),
+    Pattern("PHONE", _ascii(r"(?<![\d.-])\(?\d{3}\)?[ .-]\d{3}[.-]\d{4}(?![\d.-]*\d)")),
+    Pattern("PHONE", _ascii(r"(?<![\d.-])\(?0\d{2,3}\)?-\d{7,8}(?![\d-])")),
 )
 """In order: what is longer and surer first, so that a card number is not taken for a phone number."""
 
