@@ -210,9 +210,7 @@ class Assembler:
             first_at=min(held.at for held in group.held),
             released_at=now,
             left=tuple(span.raw for span in self._reclaim(trace, group)),
-            logs=tuple(
-                log for log, _ in self._logs.get(trace_id, ()) if log.span_id in ids or not log.span_id
-            ),
+            logs=self._logs.of(trace_id, ids),
         )
         trace.gone.update(dict.fromkeys(group.tops, reason))
         if reason not in (ReleaseReason.ENTRY, ReleaseReason.SHUTDOWN):
