@@ -1,0 +1,50 @@
+"""The last spans of a process."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import pytest
+
+from ragtrace.lifecycle import flush, serverless, within, worker_exit
+
+
+def test_what_takes_too_long_is_left_behind() -> None:
+    """A dead endpoint does not hold a worker that wants to go."""
+    never = threading.Event()
+    assert within(0.01, never.wait) is False
+    never.set()
+    assert within(10, lambda: None) is True
+
+
+def test_what_fails_is_not_raised() -> None:
+    """An exporter's failure is no failure of the app."""
+
+    def fail() -> None:
+        raise LookupError
+
+    assert within(10, fail) is False
+
+
+def test_flushing_without_a_provider_is_done_at_once() -> None:
+    """And the gunicorn hook is that."""
+    assert isinstance(flush(), bool)
+    worker_exit(object(), object())
+
+
+def test_serverless_handlers_keep_their_results_and_exceptions() -> None:
+    """Sync and async."""
+
+    @serverless
+    def handle(event: int) -> int:
+        return 10 // event
+
+    @serverless
+    async def handle_async(event: int) -> int:
+        return 10 // event
+
+    assert (handle(2), asyncio.run(handle_async(5))) == (5, 2)
+    assert asyncio.iscoroutinefunction(handle_async)
+    with pytest.raises(ZeroDivisionError):
+        handle(0)
