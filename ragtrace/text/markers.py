@@ -1,8 +1,7 @@
-"""Find citation markers as they are written: the grammar, before anyone asks which document is meant.
+"""Find citation markers as they are written, before anyone asks which document is meant.
 
-Each form is one pattern. A marker carries its labels as text: ``[1, 3-4]`` carries ``1``, ``3`` and ``4``,
-``(Source: Refund policy)`` carries ``Refund policy``. Whether a label names a document is decided in
-:mod:`ragtrace.text.citations`.
+A marker carries its labels as text: ``[1, 3-4]`` carries ``1``, ``3`` and ``4``, ``(Source: Refund policy)``
+carries ``Refund policy``. Whether a label names a document is decided in :mod:`ragtrace.text.citations`.
 """
 
 from __future__ import annotations
@@ -12,6 +11,8 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+
+from ragtrace.text import _marker_patterns as patterns
 
 
 class Form(StrEnum):
@@ -41,37 +42,15 @@ class Marker:
 
 
 _LONGEST_RANGE = 50
-_WORD = (
-    r"(?:sources?|citations?|cites?|refs?|references?|docs?|documents?|passages?|contexts?|chunks?"
-    r"|来源|资料|文档|文件|引用|参考(?:资料|文献)?|出处|文献|片段|段落)"
-)
-_NUMBER = r"\d{1,3}"
-_SEPARATOR = r"\s*[,;、，；&]\s*"
-_RANGE = r"\s*(?:[-–—~～至到]|\.\.)\s*"
-_ITEM = rf"(?:{_WORD}\s*[:：#]?\s*)?\^?#?{_NUMBER}(?:{_RANGE}\^?{_NUMBER})?"
-_NUMBERS = rf"{_ITEM}(?:{_SEPARATOR}{_ITEM})*"
-_OPEN, _CLOSE = r"[\[［【〔]", r"[\]］】〕]"
-_CIRCLED = "①-⑳㉑-㉟❶-❿⓵-⓾"
-_CIRCLE = re.compile(f"[{_CIRCLED}]")
-_SUPERSCRIPT = "⁰¹²³⁴⁵⁶⁷⁸⁹"
-_TAG = r"(?:cite|ref|citation|source)"
-_LEAD = (
-    r"(?:\*{0,2}(?:\b(?:sources?|references?|citations?)|来源|出处|参考资料|引用)"
-    r"\*{0,2}\s*[:：]\s*\*{0,2}\s*)"
-)
-_UNIT_WITH_POWER = re.compile(r"(?:^|[^A-Za-z])(?:[kcmdnµμ]?m|ft|in|yd|mi|sec|mc|[A-Za-z])$", re.IGNORECASE)
-_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d$")
-_COUNTED = re.compile(
-    r"(?:\b(?:section|sections|step|item|option|article|clause|paragraph|part|rule|point|figure|table|equation"
-    r"|one|two|three|four|five|six|seven|eight|nine|ten|twelve)|[第条款步项])\s*$",
-    re.IGNORECASE,
-)
-_CLAUSE_END = re.compile(r"\s*(?:$|[.,;:!?。，；：！？、)）\n\]|]|[(（]\s*\d)")
+_LOOK_BACK = 40
+"""Characters before a marker that decide what it is."""
 
 
 def find_markers(text: str) -> list[Marker]:
-    """Every marker written in ``text`` (code already blanked), left to right; of two that overlap the
-    first form wins."""
+    """Every marker written in ``text`` (code already blanked), left to right.
+
+    Of two that overlap, the one whose form is more surely a citation wins.
+    """
     folded = _fold(text)
     taken = bytearray(len(text))
     found: list[Marker] = []
@@ -84,15 +63,20 @@ def find_markers(text: str) -> list[Marker]:
     return sorted(found, key=lambda marker: marker.start)
 
 
-def expand(labels: str) -> Iterator[str]:
-    """The single numbers of a list like ``1, 3-4`` → ``1``, ``3``, ``4``."""
-    plain = re.sub(rf"{_WORD}\s*[:：#]?|[\^#]|{_OPEN}|{_CLOSE}", "", labels, flags=re.IGNORECASE)
-    for part in re.split(_SEPARATOR, plain):
-        first, *rest = (int(number) for number in re.findall(r"\d+", part))
-        last = rest[0] if rest else first
-        yield from map(
-            str, range(first, last + 1) if first <= last <= first + _LONGEST_RANGE else (first, *rest)
-        )
+def expand(numbers: str) -> tuple[str, ...]:
+    """The single numbers of a list like ``1, 3-4`` → ``("1", "3", "4")``."""
+    plain = _NO_NUMBER.sub("", numbers)
+    return tuple(label for part in re.split(patterns.SEPARATOR, plain) for label in _expand_range(part))
+
+
+_NO_NUMBER = re.compile(rf"{patterns.WORD}\s*[:：#]?|[\^#]|{patterns.OPEN}|{patterns.CLOSE}", re.IGNORECASE)
+
+
+def _expand_range(part: str) -> Iterator[str]:
+    ends = [int(number) for number in re.findall(r"\d+", part)]
+    if len(ends) == 2 and 0 <= ends[1] - ends[0] <= _LONGEST_RANGE:
+        ends = list(range(ends[0], ends[1] + 1))
+    return map(str, ends)
 
 
 def _fold(text: str) -> str:
@@ -100,59 +84,70 @@ def _fold(text: str) -> str:
     return "".join(chr(ord(c) - 0xFEE0) if "０" <= c <= "９" or c in "＾－＃" else c for c in text)
 
 
+# --- readers: a match of a form's pattern, in its text → the marker, or None where it is something else ----
+
+
 def _numbered(match: re.Match[str], _: str) -> Marker:
-    return Marker(Form.NUMBERED, tuple(expand(match["n"])), match.start(), match.end())
+    return Marker(Form.NUMBERED, expand(match["n"]), match.start(), match.end())
 
 
-def _wrapped(match: re.Match[str]) -> Marker:
-    labels = re.sub(rf"({_CLOSE})\s*[,;、，；]?\s*(?={_OPEN})", r"\1,", match["n"])
-    return Marker(Form.NUMBERED, tuple(expand(labels)), match.start(), match.end())
+def _wrapped(match: re.Match[str], _: str) -> Marker:
+    between = rf"({patterns.CLOSE})\s*[,;、，；]?\s*(?={patterns.OPEN})"
+    return Marker(Form.NUMBERED, expand(re.sub(between, r"\1,", match["n"])), match.start(), match.end())
 
 
-def _openai_file(match: re.Match[str], _: str) -> Marker:
-    """``【4:0†source】``: message 4, its annotation 0, counted from 0."""
+def _provider(match: re.Match[str], _: str) -> Marker:
+    """``【4:0†source】`` is message 4's annotation 0, counted from 0."""
     label = str(int(match["sub"]) + 1) if match["sub"] else match["n"]
     return Marker(Form.NUMBERED, (label,), match.start(), match.end())
 
 
 def _named(match: re.Match[str], text: str) -> Marker:
-    written = text[match.start("name") : match.end("name")].strip().strip("\"“”《》'`")
-    if re.fullmatch(_NUMBERS, match["name"].strip(), re.IGNORECASE):
-        labels = tuple(expand(match["name"]))
+    if _ONLY_NUMBERS.fullmatch(match["name"].strip()):
+        labels = expand(match["name"])
     else:
-        labels = tuple(label for part in re.split(r"[;；]", written) if (label := part.strip(" \"“”《》'`")))
+        parts = re.split(r"[;；]", text[match.start("name") : match.end("name")])
+        labels = tuple(label for part in parts if (label := part.strip(_QUOTES)))
     return Marker(Form.NAMED, labels, match.start(), match.end())
 
 
+_ONLY_NUMBERS = re.compile(patterns.NUMBERS, re.IGNORECASE)
+_QUOTES = " \t\"“”《》'`"
+
+
 def _bracketed(match: re.Match[str], text: str) -> Marker:
-    written = text[match.start("name") : match.end("name")]
-    return Marker(Form.BRACKETED, (written.strip().lstrip("^@#"),), match.start(), match.end())
+    label = text[match.start("name") : match.end("name")].strip().lstrip("^@#")
+    return Marker(Form.BRACKETED, (label,), match.start(), match.end())
 
 
 def _link(match: re.Match[str], text: str) -> Marker | None:
-    if match.start() and text[match.start() - 1] == "!":
-        return None
-    label = text[match.start("name") : match.end("name")].strip().strip("[]^ ")
-    return Marker(
-        Form.LINK, (label,), match.start(), match.end(), text[match.start("url") : match.end("url")]
-    )
+    if text[match.start() - 1 : match.start()] == "!":
+        return None  # a picture
+    label = text[match.start("name") : match.end("name")].strip("[]^ \t")
+    url = text[match.start("url") : match.end("url")]
+    return Marker(Form.LINK, (label,), match.start(), match.end(), url)
 
 
 def _circled(match: re.Match[str], text: str) -> Marker | None:
-    line_start = text.rfind("\n", 0, match.start()) + 1
-    line_end = text.find("\n", match.end())
-    line = text[line_start : line_end if line_end >= 0 else len(text)]
-    if _enumerates(line):
+    start, end = match.span()
+    in_number = text[start - 1 : start].isdigit() and text[end : end + 1].isdigit()
+    if in_number or _enumerates(_line_at(text, start)):
         return None
     labels = tuple(str(int(unicodedata.numeric(char))) for char in match[0] if not char.isspace())
-    return Marker(Form.NUMBERED, labels, match.start(), match.end())
+    return Marker(Form.NUMBERED, labels, start, end)
+
+
+def _line_at(text: str, position: int) -> str:
+    end = text.find("\n", position)
+    return text[text.rfind("\n", 0, position) + 1 : end if end >= 0 else len(text)]
 
 
 def _enumerates(line: str) -> bool:
-    """Whether the circled numbers of ``line`` number its steps: the first one opens a clause and text
-    follows it."""
-    first = next(match.start() for match in _CIRCLE.finditer(line))
-    before, after = line[:first].rstrip(" *-"), line[first + 1 :].lstrip()
+    """Whether the circled numbers of ``line`` number its steps: the first opens a clause before text."""
+    first = patterns.CIRCLE.search(line)
+    if first is None:
+        return False
+    before, after = line[: first.start()].rstrip(" *-"), line[first.end() :].lstrip()
     opens = not before or before[-1] in "：:。；;.!?！？，,"
     return opens and bool(after) and after[0].isalnum()
 
@@ -160,9 +155,8 @@ def _enumerates(line: str) -> bool:
 def _superscript(match: re.Match[str], text: str) -> Marker | None:
     if _is_power(text, match.start()):
         return None
-    labels = tuple(
-        str(int(unicodedata.normalize("NFKC", part))) for part in re.findall(rf"[{_SUPERSCRIPT}]+", match[0])
-    )
+    runs = re.findall(rf"[{patterns.SUPERSCRIPT}]+", match[0])
+    labels = tuple(str(int(unicodedata.normalize("NFKC", run))) for run in runs)
     return Marker(Form.NUMBERED, labels, match.start(), match.end())
 
 
@@ -170,78 +164,46 @@ def _raised(match: re.Match[str], text: str) -> Marker | None:
     return None if _is_power(text, match.start()) else _numbered(match, text)
 
 
+def _caret(match: re.Match[str], text: str) -> Marker | None:
+    if _is_power(text, match.start()):
+        return None
+    return Marker(Form.NUMBERED, expand(match["n"] or match["m"]), match.start(), match.end())
+
+
 def _is_power(text: str, position: int) -> bool:
     """Whether a raised number at ``position`` is an exponent: behind a number, a unit or a single letter."""
-    before = text[max(0, position - 12) : position]
-    if not before.strip() or (before[-1].isdigit() and not _YEAR.search(before)):
+    before = text[max(0, position - _LOOK_BACK) : position]
+    if not before.strip() or (before[-1].isdigit() and not patterns.YEAR.search(before)):
         return True
-    return before[-1] in "^_=" or bool(_UNIT_WITH_POWER.search(before))
+    return before[-1] in "^_=" or bool(patterns.UNIT_BEFORE_POWER.search(before))
 
 
 def _parenthesised(match: re.Match[str], text: str) -> Marker | None:
     line_start = text.rfind("\n", 0, match.start()) + 1
-    before = text[line_start : match.start()]
-    if not before.strip(" *->") or _COUNTED.search(before) or not _CLAUSE_END.match(text, match.end()):
+    before = text[max(line_start, match.start() - _LOOK_BACK) : match.start()]
+    called = match[0].startswith("(") and patterns.CALLED.search(before)
+    if not before.strip(" *->") or called or patterns.COUNTED.search(before):
         return None
-    return Marker(Form.PARENTHESISED, tuple(expand(match["n"])), match.start(), match.end())
+    if not patterns.CLAUSE_END.match(text, match.end()):
+        return None
+    return Marker(Form.PARENTHESISED, expand(match["n"]), match.start(), match.end())
 
 
-_Reader = Callable[[re.Match[str], str], "Marker | None"]
-_FORMS: tuple[tuple[re.Pattern[str], _Reader], ...] = (
-    (re.compile(rf"【(?P<n>{_NUMBER})(?::(?P<sub>{_NUMBER}))?†[^】\n]{{0,80}}】"), _openai_file),
-    (
-        re.compile(
-            rf"[(（]\s*(?:see\s+)?{_LEAD}?(?P<n>{_OPEN}\s*{_NUMBERS}\s*{_CLOSE}(?:\s*[,;、，；]?\s*{_OPEN}\s*{_NUMBERS}\s*{_CLOSE})*)\s*[)）]",
-            re.IGNORECASE,
-        ),
-        lambda m, _: _wrapped(m),
-    ),
-    (re.compile(rf"\[\[\s*\^?(?P<n>{_NUMBERS})\s*\]\](?:\([^)\n]*\))?", re.IGNORECASE), _numbered),
-    (
-        re.compile(
-            r"\[(?P<name>[^\[\]\n]{1,200}|\[[^\[\]\n]{1,40}\])\]\(\s*<?(?P<url>[^()\s<>]{1,500}(?:\([^()\s<>]{0,80}\)[^()\s<>]{0,80})?)>?(?:\s+\"[^\"\n]*\")?\s*\)"
-        ),
-        _link,
-    ),
-    (re.compile(rf"{_LEAD}?{_OPEN}\s*(?P<n>{_NUMBERS})\s*{_CLOSE}", re.IGNORECASE), _numbered),
-    (
-        re.compile(
-            rf"<{_TAG}\b[^<>\n]*>\s*\[?\s*(?P<name>[^<>\n]{{1,120}}?)\s*\]?\s*</{_TAG}\s*>", re.IGNORECASE
-        ),
-        _named,
-    ),
-    (
-        re.compile(
-            rf"<{_TAG}\s+(?:id|doc|ref|source|n|index)\s*=\s*[\"']?(?P<name>[^\"'<>/\s]{{1,120}})[\"']?\s*/\s*>",
-            re.IGNORECASE,
-        ),
-        _named,
-    ),
-    (
-        re.compile(
-            rf"[(（\[【]\s*(?:see\s+|参见|见)?{_WORD}\s*[:：]\s*(?P<name>[^()（）\[\]【】\n]{{1,200}}?)\s*[)）\]】]",
-            re.IGNORECASE,
-        ),
-        _named,
-    ),
-    (
-        re.compile(rf"[(（]\s*(?:see\s+|参见|见)?{_WORD}\s*#?(?P<n>{_NUMBERS})\s*[)）]", re.IGNORECASE),
-        _numbered,
-    ),
-    (re.compile(rf"{_OPEN}(?P<name>[^\[\]［］【】〔〕\n]{{1,120}}){_CLOSE}"), _bracketed),
-    (re.compile(rf"<sup>\s*\[?(?P<n>{_NUMBERS})\]?\s*</sup>", re.IGNORECASE), _raised),
-    (
-        re.compile(
-            rf"\^\[?(?P<n>{_NUMBERS})\]?\^|(?:(?<=[^\W\d_]{{2}})|(?<=[㐀-鿿]))\^(?P<m>{_NUMBER})(?![\w^])"
-        ),
-        lambda m, t: _caret(m),
-    ),
-    (re.compile(rf"[{_CIRCLED}](?:\s*[{_CIRCLED}])*"), _circled),
-    (re.compile(rf"[{_SUPERSCRIPT}]+(?:[,˒⸴ʼ’·][{_SUPERSCRIPT}]+)*"), _superscript),
-    (re.compile(rf"[(（]\s*(?P<n>{_NUMBERS})\s*[)）]"), _parenthesised),
+_FORMS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], str], Marker | None]], ...] = (
+    (patterns.PROVIDER, _provider),
+    (patterns.WRAPPED, _wrapped),
+    (patterns.DOUBLE, _numbered),
+    (patterns.LINK, _link),
+    (patterns.SQUARE, _numbered),
+    (patterns.TAG, _named),
+    (patterns.EMPTY_TAG, _named),
+    (patterns.NAMED, _named),
+    (patterns.ROUND_WITH_WORD, _numbered),
+    (patterns.BRACKETED, _bracketed),
+    (patterns.RAISED_TAG, _raised),
+    (patterns.CARET, _caret),
+    (patterns.CIRCLES, _circled),
+    (patterns.RAISED, _superscript),
+    (patterns.ROUND, _parenthesised),
 )
-"""In order of trust: a later form never reads characters that an earlier one has read."""
-
-
-def _caret(match: re.Match[str]) -> Marker:
-    return Marker(Form.NUMBERED, tuple(expand(match["n"] or match["m"])), match.start(), match.end())
+"""In order of trust: a later form never takes characters that an earlier one has taken."""
