@@ -24,9 +24,10 @@ from llama_index_instrumentation.span_handlers import BaseSpanHandler
 from pydantic import PrivateAttr
 
 from ragtrace_integrations._llamaindex_spans import start_of
-from ragtrace_integrations._llamaindex_streams import FollowedAsyncStream, FollowedStream
+from ragtrace_integrations._llamaindex_streams import QueryFollower
 from ragtrace_integrations._nouns import Role, Run, Start
 from ragtrace_integrations._recording import Recorder
+from ragtrace_integrations._streams import FollowedAsyncStream, FollowedStream
 
 _LOG = logging.getLogger("ragtrace")
 _STREAMS = (StreamingResponse, AsyncStreamingResponse, StreamingAgentChatResponse)
@@ -112,10 +113,11 @@ class SpanHandler(BaseSpanHandler[BaseSpan]):
         def ended(text: str, error: BaseException | None) -> None:
             self._recorder.end(run.id, taken=text, error=error)
 
+        follower = QueryFollower(str(run.id), ended)
         if isinstance(result, AsyncStreamingResponse):
-            result.response_gen = FollowedAsyncStream(result.response_gen, str(run.id), ended)
+            result.response_gen = FollowedAsyncStream(result.response_gen, follower)
         else:
-            result.response_gen = FollowedStream(result.response_gen, str(run.id), ended)
+            result.response_gen = FollowedStream(result.response_gen, follower)
 
     def _end_chat(self, run: Run, result: StreamingAgentChatResponse) -> None:
         """End a chat whose call has returned and whose stream is written, whichever came last."""
