@@ -156,23 +156,35 @@ def gather(
 
     precision = outcomes.get("context_precision")
     first = precision.evidence.get("first_relevant") if isinstance(precision, Score) else None
-    verdicts = [judged.verdict for judged in claims if judged.claim.check_worthy]
+    faithfulness = value("faithfulness")
     return Facts(
-        abstained=abstained,
+        abstained=abstained or (_is_evasive(outcomes) and faithfulness is None),
         has_reference=has_reference,
-        nothing_retrieved=isinstance(precision, Score) and precision.basis == "nothing_retrieved",
+        nothing_retrieved=any(outcome.basis == "nothing_retrieved" for outcome in outcomes.values()),
         recall=value("context_recall"),
         precision=value("context_precision"),
         first_relevant=first if isinstance(first, int) else None,
         noise=value("context_noise"),
-        contradicted=any(v is not None and v.support is Support.CONTRADICTED for v in verdicts),
-        faithfulness=value("faithfulness"),
+        # Verdicts that faithfulness was not made of are not trusted here either.
+        contradicted=faithfulness is not None and any(map(_is_contradicted, claims)),
+        faithfulness=faithfulness,
         citation_correctness=value("citation_correctness"),
         covered=_share([need.covered for need in needs]),
         answered=_share([need.answered for need in needs]),
         relevancy=value("answer_relevancy"),
         correctness=value("answer_correctness"),
     )
+
+
+def _is_evasive(outcomes: Mapping[str, Outcome]) -> bool:
+    """Whether the judge found the answer evasive where no phrase gave it away."""
+    relevancy = outcomes.get("answer_relevancy")
+    return relevancy is not None and relevancy.status is Status.ABSTAINED
+
+
+def _is_contradicted(judged: JudgedClaim) -> bool:
+    verdict = judged.verdict
+    return judged.claim.check_worthy and verdict is not None and verdict.support is Support.CONTRADICTED
 
 
 def match(facts: Facts, thresholds: Thresholds) -> tuple[Cause, ...]:
@@ -192,9 +204,7 @@ def match(facts: Facts, thresholds: Thresholds) -> tuple[Cause, ...]:
 
 
 def _refusal(facts: Facts, thresholds: Thresholds, *, missed: bool) -> tuple[Cause, ...]:
-    covered = (
-        facts.covered if facts.covered is not None else (0.0 if facts.nothing_retrieved else facts.recall)
-    )
+    covered = facts.recall if facts.covered is None else facts.covered
     if covered is None:
         return ()
     if covered >= thresholds.needs_covered:

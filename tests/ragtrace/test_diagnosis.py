@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from ragtrace.advice import advice
 from ragtrace.diagnosis import DEFAULT_THRESHOLDS, Facts, Thresholds, diagnose, match, retrieval_flaws
-from ragtrace.model import Cause, Need, Outcome, Score, Status, Unscored
+from ragtrace.model import Cause, Need, Outcome, Score, Status, Support, Unscored
+from ragtrace.reading import read
+from ragtrace.testing import judged, make_interaction
 
 GOOD = Facts(
     recall=1.0,
@@ -217,6 +219,24 @@ def test_relevancy_is_not_missed_where_needs_say_it() -> None:
     outcomes = scores() | {"answer_relevancy": Unscored("answer_relevancy", Status.SKIPPED, "no_embedder")}
     assert diagnose(outcomes, needs=(Need("time", True, True),)).cause is Cause.OK
     assert diagnose(outcomes).missing == ("answer_relevancy",)
+
+
+def test_an_evasive_answer_without_claims_is_a_refusal() -> None:
+    """The judge saw what no phrase gave away."""
+    evasive = {
+        "faithfulness": Unscored("faithfulness", Status.NOT_APPLICABLE, "no_claims"),
+        "answer_relevancy": Unscored("answer_relevancy", Status.ABSTAINED, "noncommittal"),
+    }
+    assert diagnose(scores() | evasive).cause is Cause.NEEDLESS_REFUSAL
+
+
+def test_a_contradiction_counts_only_where_faithfulness_was_scored() -> None:
+    """When the judge was steered, none of its verdicts is believed."""
+    (unit,) = read(make_interaction()).units
+    denied = (judged(unit, Support.CONTRADICTED),)
+    steered = {"faithfulness": Unscored("faithfulness", Status.JUDGE_ERROR, "steered")}
+    assert diagnose(scores(), claims=denied).cause is Cause.CONTRADICTS_DOCUMENTS
+    assert diagnose(scores() | steered, claims=denied).cause is Cause.UNDETERMINED
 
 
 def test_noise_on_a_good_answer_is_a_warning() -> None:
