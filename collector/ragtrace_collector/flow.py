@@ -10,20 +10,18 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from ragtrace import semconv
 from ragtrace.extract.classify import is_rag_key, is_rag_scope
+from ragtrace.model import LogRecord
 from ragtrace_collector import otlp
 from ragtrace_collector.assembler import Assembled, Assembler
 from ragtrace_collector.exporters import Exporters
-from ragtrace_collector.grouping import SeenSpan
-from ragtrace_collector.lineage import Role
-from ragtrace_collector.otlp import Glance, Sifted, Survey
+from ragtrace_collector.otlp import Sifted, Survey
 from ragtrace_collector.outgoing import Outgoing, Store
 from ragtrace_collector.parking import Parking
-from ragtrace_collector.roles import KIND_KEYS, is_rag, role_of
 from ragtrace_collector.sampler import Sampler
 from ragtrace_collector.stages import (
     Consumer,
@@ -36,8 +34,8 @@ from ragtrace_collector.stages import (
 )
 from ragtrace_collector.stories import Stories, tell_forwarded
 from ragtrace_collector.telemetry import Figure, Telemetry
+from ragtrace_collector.triage import Triage
 
-_TRACE_ID_BYTES = 16
 _log = logging.getLogger(__name__)
 
 
@@ -77,6 +75,7 @@ class Flow:
     ) -> None:
         self._parts, self._options, self._clock = parts, options, clock
         self._out = parts.out
+        self._triage = Triage(parts.sampler.early, parts.assembler.knows, parts.stories)
         self._parking = (
             None
             if parts.store is None
@@ -133,7 +132,8 @@ class Flow:
             self._parking.add(await store.put(item), spans)
 
     async def _take_mixed(self, item: SpanBatch, survey: Survey) -> None:
-        sifted = self._sifted(item.body, survey)  # a request that cannot be read must not get into the store
+        # Before the store: a request that cannot be read must not get into it.
+        sifted = self._triage.sift(item.body, survey)
         has_room = self._has_room(len(item.body))
         store, parking = self._parts.store, self._parking
         if store is None or parking is None:
@@ -149,23 +149,30 @@ class Flow:
 
     def _take_back(self, item: SpanBatch, number: int) -> None:
         if item.signal is Signal.LOGS:
-            self._out.spawn(self._out.send_logs(item, number))
+            self._sort_logs(item, otlp.read_logs(item.body), number)
         else:
-            self._sort(self._sifted(item.body, otlp.survey(item.body, is_rag_key)), number)
+            self._sort(self._triage.sift(item.body, otlp.survey(item.body, is_rag_key)), number)
 
     async def _take_logs(self, item: SpanBatch) -> None:
         self._parts.telemetry.count(Figure.LOGS)
         records = otlp.read_logs(item.body)
-        number = None if self._parts.store is None else await self._parts.store.put(item)
-        early = self._parts.sampler.early
-        self._parts.assembler.add_logs(
-            [
-                record
-                for record in records
-                if (record.event_name or is_rag_scope(record.scope)) and early(record.trace_id) is None
-            ],
-            len(item.body) // max(len(records), 1),
-        )
+        has_room = self._has_room(len(item.body))
+        store, parking = self._parts.store, self._parking
+        if store is None or parking is None:
+            if not has_room:
+                raise Refused("memory", self._options.retry_after)
+            self._sort_logs(item, records, None)
+            return
+        number = await store.put(item)
+        if parking or not has_room:
+            parking.add(number, 0)
+        else:
+            self._sort_logs(item, records, number)
+
+    def _sort_logs(self, item: SpanBatch, records: Sequence[LogRecord], number: int | None) -> None:
+        """Keep for reading what may belong to RAG, send all on as it came."""
+        wanted = self._triage.wanted(records)
+        self._parts.assembler.add_logs(wanted, len(item.body) // max(len(records), 1))
         self._out.spawn(self._out.send_logs(item, number))
 
     def _has_room(self, size: int) -> bool:
@@ -173,26 +180,6 @@ class Flow:
 
     def _has_plenty(self) -> bool:
         return self._out.bytes < self._options.max_bytes // 2
-
-    def _sifted(self, body: bytes, survey: Survey) -> Sifted:
-        """A request, the spans of those traces apart that may have to be held."""
-        if semconv.JUDGE_SCOPE in survey.scopes:
-            # Its spans are to be dropped, whatever trace they say they belong to.
-            return otlp.sift(body, survey.rag_keys, is_rag_scope, lambda trace_id, rag_spans: True)
-        return otlp.sift(body, survey.rag_keys, is_rag_scope, self._is_wanted)
-
-    def _is_wanted(self, trace_id: bytes, rag_spans: int) -> bool:
-        if len(trace_id) != _TRACE_ID_BYTES:
-            return False
-        name = trace_id.hex()
-        if self._parts.assembler.knows(name):
-            return True
-        if not rag_spans:
-            return False
-        early = self._parts.sampler.early(name)
-        if early is not None:
-            self._parts.stories.seen(name, rag_spans, early)
-        return early is None
 
     def _sort(self, sifted: Sifted, number: int | None) -> None:
         """Hold what is RAG, send on the rest."""
@@ -203,20 +190,9 @@ class Flow:
         if refused:
             self._parts.telemetry.count(Figure.DROPPED, len(refused), reason="judge_scope")
             self._out.settle(refused)
-        seen = [self._see(one) for one in glances if one.scope != semconv.JUDGE_SCOPE]
+        seen = [self._triage.see(one) for one in glances if one.scope != semconv.JUDGE_SCOPE]
         self._pass(self._parts.assembler.add(seen, self._clock()))
         self._wake.set()
-
-    def _see(self, one: Glance) -> SeenSpan:
-        raw, trace_id, role = one.raw, one.raw.trace_id.hex(), Role.PLAIN
-        if len(raw.trace_id) == _TRACE_ID_BYTES and is_rag(one.scope, one.keys):
-            early = self._parts.sampler.early(trace_id)
-            self._parts.stories.seen(trace_id, early=early)
-            if early is None:
-                role = role_of(otlp.read_attributes(raw, KIND_KEYS), one.scope)
-        return SeenSpan(
-            raw, trace_id, raw.span_id.hex(), raw.parent_id.hex() or None, role, raw.size, one.remote_parent
-        )
 
     # --- on -----------------------------------------------------------------------------------------------
 

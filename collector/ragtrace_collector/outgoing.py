@@ -95,7 +95,11 @@ class Outgoing:
 
     async def send_logs(self, item: SpanBatch, number: int | None = None) -> None:
         """Send log records, the request ``number`` of the store if they are there."""
-        await (await self._submitted(item))
+        self._direct_bytes += len(item.body)
+        try:
+            await (await self._submitted(item))
+        finally:
+            self._release(0, len(item.body))
         if number is not None:
             await self._forget([number])
 

@@ -1,0 +1,74 @@
+"""Tells the spans that may have to be held from those that go straight on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from ragtrace import semconv
+from ragtrace.extract.classify import is_rag_scope
+from ragtrace.model import LogRecord
+from ragtrace_collector import otlp
+from ragtrace_collector.grouping import SeenSpan
+from ragtrace_collector.lineage import Role
+from ragtrace_collector.otlp import Glance, Sifted, Survey
+from ragtrace_collector.roles import KIND_KEYS, is_rag, role_of
+from ragtrace_collector.stages import Decision
+from ragtrace_collector.stories import Stories
+
+_TRACE_ID_BYTES = 16
+
+
+@dataclass(frozen=True)
+class Triage:
+    """``early`` gives the decision that a trace id alone allows (``None`` = see the whole interaction);
+    ``knows`` says whether spans of a trace are held, or were. Traces are named by their hex ids.
+    """
+
+    early: Callable[[str], Decision | None]
+    knows: Callable[[str], bool]
+    stories: Stories
+
+    def sift(self, body: bytes, survey: Survey) -> Sifted:
+        """A request, the spans of those traces apart that have to be seen one by one.
+
+        Raises:
+            MalformedOtlp: it is none.
+        """
+        if semconv.JUDGE_SCOPE in survey.scopes:
+            # Its spans are to be dropped, whatever trace they say they belong to.
+            return otlp.sift(body, survey.rag_keys, is_rag_scope, lambda trace_id, rag_spans: True)
+        return otlp.sift(body, survey.rag_keys, is_rag_scope, self._is_wanted)
+
+    def see(self, one: Glance) -> SeenSpan:
+        """A span with its role; plain where its trace was decided early."""
+        raw, trace_id, role = one.raw, one.raw.trace_id.hex(), Role.PLAIN
+        if len(raw.trace_id) == _TRACE_ID_BYTES and is_rag(one.scope, one.keys):
+            early = self.early(trace_id)
+            self.stories.seen(trace_id, early=early)
+            if early is None:
+                role = role_of(otlp.read_attributes(raw, KIND_KEYS), one.scope)
+        return SeenSpan(
+            raw, trace_id, raw.span_id.hex(), raw.parent_id.hex() or None, role, raw.size, one.remote_parent
+        )
+
+    def wanted(self, records: Iterable[LogRecord]) -> list[LogRecord]:
+        """The log records that may belong to an interaction."""
+        return [
+            record
+            for record in records
+            if (record.event_name or is_rag_scope(record.scope)) and self.early(record.trace_id) is None
+        ]
+
+    def _is_wanted(self, trace_id: bytes, rag_spans: int) -> bool:
+        if len(trace_id) != _TRACE_ID_BYTES:
+            return False
+        name = trace_id.hex()
+        if self.knows(name):
+            return True
+        if not rag_spans:
+            return False
+        early = self.early(name)
+        if early is not None:
+            self.stories.seen(name, rag_spans, early)
+        return early is None
