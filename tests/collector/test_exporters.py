@@ -1,135 +1,23 @@
-"""Delivery over loopback to backends that take, refuse, delay and break; the clock is ours."""
+"""Delivery over loopback HTTP to backends that take, refuse, delay and break; the clock is ours."""
 
 from __future__ import annotations
 
 import asyncio
-import gzip
-import json
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-import grpc
 import pytest
 from aiohttp import web
+from collector.exporter_rig import YES, Backend, Reply, delivering
 from collector.otlp_peers import encoded_request
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
-from ragtrace.errors import ConfigError
 from ragtrace.model import LogRecord
 from ragtrace.semconv import TRUNCATION_MARKER
 from ragtrace_collector import otlp
-from ragtrace_collector.exporters import Destination, Exporters, Outlet, make_file_outlet, make_outlet
-from ragtrace_collector.exporters.grpc import GrpcSender
-from ragtrace_collector.exporters.http import HttpSender
-from ragtrace_collector.otlp_replies import encode_retry_info
+from ragtrace_collector.exporters import Destination, Exporters, make_outlet
 from ragtrace_collector.stages import Refused, Signal, SpanBatch
 from ragtrace_collector.telemetry import Figure, Telemetry
-
-Reply = tuple[int, dict[str, str], bytes]
-YES: Reply = (200, {}, b"")
-
-
-@dataclass
-class Backend:
-    """An OTLP/HTTP backend. ``rule`` says what it answers to the spans of a request; what it takes is kept."""
-
-    rule: Callable[[list[Any]], Reply] = lambda spans: YES
-    requests: list[tuple[str, dict[str, str], bytes]] = field(default_factory=list)
-    taken: list[int] = field(default_factory=list)
-    max_body: int = 2**30
-    url: str = ""
-    arrived: asyncio.Event = field(default_factory=asyncio.Event)
-
-    async def handle(self, request: web.Request) -> web.Response:
-        body = await request.read()
-        self.requests.append(
-            (request.path, {name.lower(): value for name, value in request.headers.items()}, body)
-        )
-        self.arrived.set()
-        if len(body) > self.max_body:
-            return web.Response(status=413)
-        if request.path.endswith("/logs"):
-            return web.Response()
-        spans = otlp.read_spans(body)
-        status, headers, answer = self.rule(spans)
-        if status == 200:
-            self.taken += [int(span.span_id, 16) for span in spans]
-        return web.Response(status=status, headers=headers, body=answer)
-
-    @asynccontextmanager
-    async def serving(self) -> AsyncIterator[Backend]:
-        app = web.Application(client_max_size=2**30)
-        app.router.add_post("/{path:.*}", self.handle)
-        runner = web.AppRunner(app)
-        await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        self.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
-        try:
-            yield self
-        finally:
-            await runner.cleanup()
-
-
-class Clock:
-    """Sleeps without waiting, and remembers for how long."""
-
-    def __init__(self) -> None:
-        self.slept: list[float] = []
-        self.fifth = asyncio.Event()
-
-    async def sleep(self, seconds: float) -> None:
-        self.slept.append(seconds)
-        if len(self.slept) == 5:
-            self.fifth.set()
-        await asyncio.sleep(0)
-
-
-@dataclass
-class Delivery:
-    """Exporters with one outlet to ``backend``."""
-
-    exporters: Exporters
-    telemetry: Telemetry
-    clock: Clock
-
-    async def send(self, *bodies: bytes) -> None:
-        await asyncio.wait_for(
-            asyncio.gather(*(self.exporters.submit(SpanBatch(body)) for body in bodies)), 30
-        )
-
-    def balance(self) -> tuple[float, float]:
-        return self.telemetry.value(Figure.FORWARDED), self.telemetry.value(Figure.DROPPED)
-
-
-@asynccontextmanager
-async def delivering(
-    url: str, *, at_once: int = 1, sender: Any = None, **options: Any
-) -> AsyncIterator[Delivery]:
-    outlet_options = {
-        key: options.pop(key) for key in ("max_request", "max_text", "queue_bytes") if key in options
-    }
-    destination = Destination(url, **options)
-    telemetry, clock = Telemetry(), Clock()
-    make = GrpcSender if destination.is_grpc else HttpSender
-    outlet = Outlet(
-        sender or make(destination),
-        telemetry,
-        requests_at_once=at_once,
-        sleep=clock.sleep,
-        draw=lambda: 1.0,
-        **outlet_options,
-    )
-    exporters = Exporters([outlet], telemetry)
-    await exporters.start()
-    try:
-        yield Delivery(exporters, telemetry, clock)
-    finally:
-        await exporters.stop(0)
 
 
 async def test_a_batch_that_nobody_changed_arrives_as_the_bytes_that_came() -> None:
@@ -442,108 +330,3 @@ async def test_without_destinations_a_batch_is_done_with_at_once() -> None:
     telemetry = Telemetry()
     await Exporters([], telemetry).consume(SpanBatch(encoded_request(2)))
     assert telemetry.value(Figure.FORWARDED) == 2
-
-
-async def test_lines_are_appended_to_a_file(tmp_path: Path) -> None:
-    """One OTLP/JSON request a line, spans and logs, behind what was there."""
-    path = tmp_path / "out.jsonl"
-    path.write_text('{"before": 1}\n')
-    telemetry = Telemetry()
-    exporters = Exporters([make_file_outlet(path, telemetry)], telemetry)
-    await exporters.start()
-    await exporters.consume(SpanBatch(encoded_request(2, "退款")))
-    log = otlp.encode_log(LogRecord("01" * 16, "02" * 8, "e"))
-    await exporters.consume(SpanBatch(log, signal=Signal.LOGS))
-    await exporters.stop(1)
-    before, spans, logs = map(json.loads, path.read_text(encoding="utf-8").splitlines())
-    assert before == {"before": 1}
-    assert otlp.trace_request_from_json(spans) == encoded_request(2, "退款")
-    assert otlp.logs_request_from_json(logs) == log
-    assert "退款" in path.read_text(encoding="utf-8")
-
-
-async def test_a_file_that_cannot_be_written_is_refused_at_start(tmp_path: Path) -> None:
-    """With its path and why."""
-    outlet = make_file_outlet(tmp_path / "absent" / "out.jsonl", Telemetry())
-    with pytest.raises(ConfigError, match=r"out\.jsonl"):
-        await outlet.start()
-
-
-@asynccontextmanager
-async def grpc_backend(
-    answer: Callable[[bytes, Any], Awaitable[bytes]], **options: Any
-) -> AsyncIterator[str]:
-    server = grpc.aio.server(options=list(options.items()))
-    for name in ("trace.v1.TraceService", "logs.v1.LogsService"):
-        handler = grpc.unary_unary_rpc_method_handler(answer)
-        server.add_generic_rpc_handlers(
-            [
-                grpc.method_handlers_generic_handler(
-                    f"opentelemetry.proto.collector.{name}", {"Export": handler}
-                )
-            ]
-        )
-    port = server.add_insecure_port("127.0.0.1:0")
-    await server.start()
-    try:
-        yield f"grpc://127.0.0.1:{port}"
-    finally:
-        await server.stop(0)
-
-
-@pytest.mark.parametrize("compression", ["none", "gzip"])
-async def test_grpc_delivers_with_headers(compression: str) -> None:
-    """As metadata, in lower case."""
-    seen: list[tuple[bytes, dict[str, str]]] = []
-
-    async def answer(body: bytes, context: Any) -> bytes:
-        seen.append((body, dict(context.invocation_metadata())))
-        return b""
-
-    async with (
-        grpc_backend(answer) as url,
-        delivering(url, headers={"X-Key": "k"}, compression=compression) as delivery,
-    ):
-        await delivery.send(encoded_request(3))
-    assert seen[0][0] == encoded_request(3)
-    assert seen[0][1]["x-key"] == "k"
-    assert delivery.balance() == (3, 0)
-
-
-async def test_grpc_waits_as_long_as_retry_info_says() -> None:
-    """UNAVAILABLE and RESOURCE_EXHAUSTED with RetryInfo are tried again."""
-    codes = iter([grpc.StatusCode.RESOURCE_EXHAUSTED, grpc.StatusCode.UNAVAILABLE, None])
-
-    async def answer(body: bytes, context: Any) -> bytes:
-        code = next(codes)
-        if code is grpc.StatusCode.RESOURCE_EXHAUSTED:
-            await context.abort(code, "later", (("google.rpc.retryinfo-bin", encode_retry_info(12.5)),))
-        elif code is not None:
-            await context.abort(code, "later")
-        return b""
-
-    async with grpc_backend(answer) as url, delivering(url) as delivery:
-        await delivery.send(encoded_request(3))
-    assert delivery.clock.slept == [12.5, 1.0]
-    assert delivery.balance() == (3, 0)
-
-
-async def test_grpc_requests_shrink_to_what_the_server_takes() -> None:
-    """A real gRPC server with its default limit of 4 MiB."""
-    taken: list[int] = []
-
-    async def answer(body: bytes, context: Any) -> bytes:
-        taken.extend(int(span.span_id, 16) for span in otlp.read_spans(body))
-        return b""
-
-    async with grpc_backend(answer) as url, delivering(url, max_request=20_000_000) as delivery:
-        await delivery.send(encoded_request(159, "x" * 100_000))
-    assert Counter(taken) == Counter(range(1, 160))
-    assert delivery.balance() == (159, 0)
-
-
-def test_gzip_members_of_a_request_are_one() -> None:
-    """What the sender packs, any gzip reader unpacks."""
-    from ragtrace_collector.exporters.http import _gzip
-
-    assert gzip.decompress(_gzip(b"abc" * 1_000)) == b"abc" * 1_000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from email.utils import formatdate
 
 import grpc
@@ -16,7 +17,7 @@ from ragtrace.semconv import TRUNCATION_MARKER
 from ragtrace_collector import otlp
 from ragtrace_collector.exporters.backoff import backoff
 from ragtrace_collector.exporters.grpc import error_of
-from ragtrace_collector.exporters.http import retry_after
+from ragtrace_collector.exporters.http import gzipped, retry_after
 from ragtrace_collector.exporters.packing import groups, pack
 from ragtrace_collector.exporters.sender import Oversize, ServerFault
 from ragtrace_collector.exporters.target import Destination
@@ -166,3 +167,8 @@ def test_a_span_that_is_large_by_number_of_attributes_is_left_alone() -> None:
     (span,) = otlp.split(encoded_request(1, "x"))
     span = otlp.append_attributes(span, {f"key {number}": "short" for number in range(1_000)})
     assert otlp.cut_span(span, 1_000) == span
+
+
+def test_gzip_members_of_a_request_are_one() -> None:
+    """What the sender packs, any gzip reader unpacks."""
+    assert gzip.decompress(gzipped(b"abc" * 1_000)) == b"abc" * 1_000

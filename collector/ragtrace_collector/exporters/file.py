@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
+from io import FileIO
 from pathlib import Path
-from typing import BinaryIO
 
 from ragtrace.errors import ConfigError, MalformedOtlp, PermanentExport, RetryableExport
 from ragtrace_collector.otlp import logs_to_json, split, to_json
@@ -18,7 +17,7 @@ class FileSender:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._file: BinaryIO | None = None
+        self._file: FileIO | None = None
         self._writing = asyncio.Lock()
         self.name = f"file:{path.name}"
 
@@ -29,12 +28,12 @@ class FileSender:
             ConfigError: it cannot be written to.
         """
         try:
-            self._file = self._path.open("ab")
+            self._file = self._path.open("ab", buffering=0)
         except OSError as error:
             raise ConfigError(f"cannot write {self._path}: {error.strerror}", "out") from error
 
     async def send(self, body: bytes, signal: Signal) -> int:
-        """Append one line and flush. See :class:`~ragtrace_collector.exporters.sender.Sender`."""
+        """Append one line. See :class:`~ragtrace_collector.exporters.sender.Sender`."""
         async with self._writing:
             try:
                 await asyncio.to_thread(self._append, body, signal)
@@ -47,19 +46,17 @@ class FileSender:
     def _append(self, body: bytes, signal: Signal) -> None:
         assert self._file is not None, "open() comes first"
         line = to_json(split(body)) if signal is Signal.TRACES else logs_to_json(body)
-        end = self._file.tell()
+        end = self._file.tell() if self._file.seekable() else None
+        left = memoryview(line.encode("utf-8") + b"\n")
         try:
-            self._file.write(line.encode("utf-8") + b"\n")
-            self._file.flush()
+            while left:
+                left = left[self._file.write(left) :]
         except OSError:
-            # What the buffer still holds must not follow later: the line will be written again as a whole.
-            self._file = self._reopened(end)
+            # The whole line will be written again, so nothing of it may stay.
+            if end is not None:
+                with contextlib.suppress(OSError):
+                    self._file.truncate(end)
             raise
-
-    def _reopened(self, end: int) -> BinaryIO:
-        with contextlib.suppress(OSError):
-            os.truncate(self._path, end)
-        return self._path.open("ab")
 
     async def close(self) -> None:
         """Close the file."""
