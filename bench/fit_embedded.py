@@ -1,9 +1,11 @@
-"""Fit the constants of the embedded judge: ``python bench/fit_embedded.py DATA_DIRECTORY [--date YYYY-MM-DD]``.
+"""Fit the constants of the embedded judge: ``python bench/fit_embedded.py DATA_DIRECTORY [--date
+YYYY-MM-DD]``.
 
-DATA_DIRECTORY holds JSONL sets with the fields ``contexts``, ``claim`` or ``question``, ``label`` (0..1). Only
-the sets of :data:`SUPPORT` and :data:`RELEVANCE` are read: those whose licence allows fitted numbers to be
-shipped. What is fitted: each feature's mean and deviation (sets weighted by the root of their size) and, per
-language, a logistic curve (classes and sets balanced). Writes ``ragtrace/judges/_local/constants.json``.
+DATA_DIRECTORY holds JSONL sets with the fields ``contexts``, ``claim`` or ``question``, ``label`` (0..1).
+Only the sets of :data:`SUPPORT` and :data:`RELEVANCE` are read: those whose licence allows fitted numbers
+to be shipped. What is fitted: each feature's mean and deviation (sets weighted by the root of their size)
+and, per language, a logistic curve (classes and sets balanced). Writes
+``ragtrace/judges/_local/constants.json``.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from ragtrace.judges._local.estimate import CLIP
 from ragtrace.judges._local.features import chinese_features, english_features
 from ragtrace.judges._local.passages import Reader
 from ragtrace.judges._local.questions import read_question
-from ragtrace.judges._local.relevance import relevance_features
+from ragtrace.judges._local.relevance import known_tokens, relevance_features
 
 TARGET = Path(__file__).parents[1] / "ragtrace" / "judges" / "_local" / "constants.json"
 
@@ -49,8 +51,9 @@ RELEVANCE = {
 CONSTRUCTED = frozenset({"cmrc_swap_zh"})
 """Sets whose claims nobody wrote as claims: they say how features scatter, not how often a claim holds."""
 THRESHOLDS = {"support": {"en": 0.5, "zh": 0.4}, "covered": 0.5, "answered": 0.5}
-"""Where a probability becomes a verdict. Chinese probabilities stay near the middle (the judge cannot tell more
-there), so their threshold is where claims that are taken from a document, with other words, still pass."""
+"""Where a probability becomes a verdict. Chinese probabilities stay near the middle (the judge cannot tell
+more there), so their threshold is where claims that are taken from a document, with other words, still
+pass."""
 
 Row = Mapping[str, Any]
 Measure = Callable[[Row], Mapping[str, float] | None]
@@ -157,7 +160,8 @@ def support_measure(language: str) -> Measure:
 
 def relevance_measure(row: Row) -> Mapping[str, float]:
     """Features of a row's question against its context."""
-    return relevance_features(read_question(row["question"]), _corpus(row))
+    need, corpus = read_question(row["question"]), _corpus(row)
+    return relevance_features(need, corpus, known_tokens(need, corpus))
 
 
 def _corpus(row: Row) -> Corpus:

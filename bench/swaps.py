@@ -1,8 +1,9 @@
 """Swap numbers, dates, units, names and negation in true sentences, and see what the embedded judge says.
 
-``python bench/swaps.py FILE… [--limit N] [--show KIND]``: FILE is JSONL with ``contexts``. Sentences of the contexts
-are true claims; each swap changes one thing in one of them. Prints, for each kind and language, how many swapped claims
-score below their original, how many come out CONTRADICTED, and how many originals do (which should be none).
+``python bench/swaps.py FILE… [--limit N] [--show KIND]``: FILE is JSONL with ``contexts``. Sentences of the
+contexts are true claims; each swap changes one thing in one of them. Prints, for each kind and language,
+how many swapped claims score below their original, how many come out CONTRADICTED, and how many originals
+do (which should be none).
 """
 
 from __future__ import annotations
@@ -23,22 +24,50 @@ from ragtrace.model import Support
 from ragtrace.text.sentences import sentences
 
 UNITS = {
-    "days": "weeks", "hours": "minutes", "years": "months", "months": "years", "minutes": "hours", "miles": "feet",
-    "km": "m", "percent": "dollars", "%": " dollars", "kg": "g", "million": "thousand", "weeks": "days",
-    "天": "周", "年": "个月", "小时": "分钟", "公里": "米", "万元": "元", "亿元": "万元", "个月": "天", "米": "公里",
-    "吨": "公斤", "分钟": "小时", "岁": "个月", "元": "美元",
+    "days": "weeks", "hours": "minutes", "years": "months", "months": "years", "minutes": "hours",
+    "miles": "feet", "km": "m", "percent": "dollars", "%": " dollars", "kg": "g", "million": "thousand",
+    "weeks": "days", "天": "周", "年": "个月", "小时": "分钟", "公里": "米", "万元": "元", "亿元": "万元",
+    "个月": "天", "米": "公里", "吨": "公斤", "分钟": "小时", "岁": "个月", "元": "美元",
 }  # fmt: skip
 NAMES = ["Hartwell", "Okonkwo", "Lindqvist", "Marbury", "Castellano", "Brixham"]
-NAMES_ZH = {"北京": "广州", "上海": "成都", "中国": "巴西", "美国": "印度", "日本": "埃及", "英国": "挪威", "法国": "秘鲁",
-            "香港": "大连", "台湾": "海南", "广东": "山西", "德国": "希腊", "俄罗斯": "阿根廷", "南京": "昆明", "杭州": "沈阳",
-            "四川": "河北", "欧洲": "非洲", "武汉": "长春", "韩国": "智利", "深圳": "兰州"}  # fmt: skip
-MONTHS = "January February March April May June July August September October November December".split()
+NAMES_ZH = {
+    "北京": "广州", "上海": "成都", "中国": "巴西", "美国": "印度", "日本": "埃及", "英国": "挪威",
+    "法国": "秘鲁", "香港": "大连",
+    "台湾": "海南", "广东": "山西", "德国": "希腊", "俄罗斯": "阿根廷", "南京": "昆明",
+    "杭州": "沈阳", "四川": "河北", "欧洲": "非洲", "武汉": "长春", "韩国": "智利", "深圳": "兰州",
+}  # fmt: skip
+MONTHS = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
+NUMBER = re.compile(
+    r"(?<![\w.,:/-])\d{1,3}(?:,\d{3})*(?:\.\d+)?(?![\w:/-]|[.,]\d|年|月|日|号)"
+    r"|(?<![\d.])\d{1,3}(?=[个名人次家条种位元%万])"
+)
+DATE = re.compile(
+    r"(?<![\w.,$-])(?:1[5-9]|20)\d\d(?![\d.,%-]\d|\w)|(?:1[5-9]|20)\d\d(?=年)|\d{1,2}(?=[月日])"
+    rf"|\b(?:{'|'.join(MONTHS)})(?= \d)"
+)
+UNIT = re.compile(rf"(?<=\d)\s?({'|'.join(sorted(map(re.escape, UNITS), key=len, reverse=True))})(?![a-z])")
+NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]{3,}\b")
+VERB = re.compile(r"\b(is|was|are|were|has|have|had|will|can|could|would) (?!not\b)")
+VERB_ZH = re.compile(r"(?<=[\u4e00-\u9fff])(是|能|会|可以|应|有)(?=[\u4e00-\u9fff])")
 
 Swap = Callable[[str, random.Random], str | None]
 
 
 def swap_number(text: str, dice: random.Random) -> str | None:
-    found = [m for m in re.finditer(r"(?<![\w.,:/-])\d{1,3}(?:,\d{3})*(?:\.\d+)?(?![\w:/-]|[.,]\d|年|月|日|号)|(?<![\d.])\d{1,3}(?=[个名人次家条种位元%万])", text)]
+    found = list(NUMBER.finditer(text))
     if not found:
         return None
     match = dice.choice(found)
@@ -48,22 +77,22 @@ def swap_number(text: str, dice: random.Random) -> str | None:
 
 
 def swap_date(text: str, dice: random.Random) -> str | None:
-    found = [
-        m for m in re.finditer(rf"(?<![\w.,$-])(?:1[5-9]|20)\d\d(?![\d.,%-]\d|\w)|(?:1[5-9]|20)\d\d(?=年)|\d{{1,2}}(?=[月日])|\b(?:{'|'.join(MONTHS)})(?= \d)", text)
-    ]
+    found = list(DATE.finditer(text))
     if not found:
         return None
     match = dice.choice(found)
-    if match[0].isdigit():
-        other = str(int(match[0]) + dice.choice([-7, -3, 3, 8]) if len(match[0]) == 4 else int(match[0]) % 12 + 1)
-    else:
-        other = dice.choice([m for m in MONTHS if m != match[0]])
-    return text[: match.start()] + other + text[match.end() :]
+    return text[: match.start()] + _other_date(match[0], dice) + text[match.end() :]
+
+
+def _other_date(written: str, dice: random.Random) -> str:
+    if not written.isdigit():
+        return dice.choice([month for month in MONTHS if month != written])
+    number = int(written)
+    return str(number + dice.choice([-7, -3, 3, 8]) if number > 999 else number % 12 + 1)
 
 
 def swap_unit(text: str, dice: random.Random) -> str | None:
-    names = "|".join(sorted(map(re.escape, UNITS), key=len, reverse=True))
-    found = [m for m in re.finditer(rf"(?<=\d)\s?({names})(?![a-z])", text) if not re.search(r"(?:1\d|20)\d\d$", text[: m.start()])]
+    found = [m for m in UNIT.finditer(text) if not re.search(r"(?:1\d|20)\d\d$", text[: m.start()])]
     if not found:
         return None
     match = dice.choice(found)
@@ -75,7 +104,7 @@ def swap_name(text: str, dice: random.Random) -> str | None:
     if places:
         name = dice.choice(places)
         return text.replace(name, NAMES_ZH[name])
-    found = [m for m in re.finditer(r"(?<=[a-z,] )[A-Z][a-z]{3,}\b", text) if m[0] not in MONTHS]
+    found = [m for m in NAME.finditer(text) if m[0] not in MONTHS]
     if not found:
         return None
     match = dice.choice(found)
@@ -83,13 +112,12 @@ def swap_name(text: str, dice: random.Random) -> str | None:
 
 
 def swap_negation(text: str, dice: random.Random) -> str | None:
-    for pattern, put in ((r"\b(is|was|are|were|has|have|had|will|can|could|would) (?!not\b)", r"\1 not "),
-                         (r"(?<=[\u4e00-\u9fff])(是|能|会|可以|应|有)(?=[\u4e00-\u9fff])", None)):  # fmt: skip
-        found = list(re.finditer(pattern, text))
-        if found:
-            match = found[0]
-            word = put and match.expand(put) or {"有": "没有"}.get(match[1], "不" + match[1])
-            return text[: match.start()] + word + text[match.end() :]
+    match = VERB.search(text)
+    if match:
+        return f"{text[: match.start()]}{match[1]} not {text[match.end() :]}"
+    match = VERB_ZH.search(text)
+    if match:
+        return text[: match.start()] + {"有": "没有"}.get(match[1], "不" + match[1]) + text[match.end() :]
     return None
 
 
@@ -134,10 +162,17 @@ def main() -> None:
                 print(f"{before.probability:.3f} {after.probability:.3f} {claim}\n          {swapped}")
             if contradicts(before):
                 print("ORIGINAL CONTRADICTED", claim, before.conflict)
-    for (kind, language), (n, below, contradicted, wrong) in sorted(counts.items()):
-        print(f"{kind:10}{language}  n {n:4}  below {below / n:6.1%}  contradicted {contradicted / n:6.1%}  originals contradicted {wrong / n:5.1%}")
-    total = [sum(column) for column in zip(*counts.values(), strict=True)]
-    print(f"all           n {total[0]:4}  below {total[1] / total[0]:6.1%}  originals contradicted {total[3] / total[0]:5.1%}")
+    for (kind, language), row in sorted(counts.items()):
+        print(f"{kind:10}{language}  {shares(row)}")
+    print(f"all         {shares([sum(column) for column in zip(*counts.values(), strict=True)])}")
+
+
+def shares(row: list[int]) -> str:
+    n, below, contradicted, wrong = row
+    return (
+        f"n {n:4}  below {below / n:6.1%}  contradicted {contradicted / n:6.1%}"
+        f"  originals contradicted {wrong / n:5.1%}"
+    )
 
 
 def contradicts(finding: Finding) -> bool:

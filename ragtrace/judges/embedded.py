@@ -1,8 +1,8 @@
 """The embedded judge: no key, no network, no model download.
 
 A heuristic that says so. It sees copied and lightly edited claims, numbers, dates, units, names, antonyms and
-negation; it does not see paraphrase, inference, or the wrong fact from the right paragraph. What it cannot tell
-gets a middle probability. See ``docs/embedded-judge.md``.
+negation; it does not see paraphrase, inference, or the wrong fact from the right paragraph. What it cannot
+tell gets a middle probability. See ``docs/embedded-judge.md``.
 """
 
 from __future__ import annotations

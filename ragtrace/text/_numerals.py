@@ -19,8 +19,8 @@ _ARABIC_THEN_ZH = re.compile(r"([\d,]*\.?\d+)\s*([十百千万亿]*)$")
 def value(text: str) -> float | None:
     """The number that ``text`` (lower case, NFKC) writes → its value, or ``None`` when it writes none.
 
-    Reads ``1,500``, ``1.5 million``, ``2bn``, ``twenty-one``, ``two hundred and five``, ``三百零五``, ``1.2亿``,
-    ``十二点五``, ``二〇二六`` and ``半``.
+    Reads ``1,500``, ``1.5 million``, ``2bn``, ``twenty-one``, ``two hundred and five``, ``三百零五``,
+    ``1.2亿``, ``十二点五``, ``二〇二六`` and ``半``.
     """
     text = text.strip()
     mixed = _ARABIC_THEN_ZH.fullmatch(text)

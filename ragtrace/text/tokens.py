@@ -1,8 +1,8 @@
 """Words of a text: normal form, tokens, content tokens.
 
-English words are lower-cased and reduced to a stem, Chinese is cut into single characters, in simplified form.
-The stemmer is a light one of our own: the one library for it costs 0.3 s to import and 60 µs a word, and a full
-Porter stemmer did not rank claims better.
+English words are lower-cased and reduced to a stem, Chinese is cut into single characters, in simplified
+form. The stemmer is a light one of our own: the one library for it costs 0.3 s to import and 60 µs a word,
+and a full Porter stemmer did not rank claims better.
 """
 
 from __future__ import annotations
@@ -75,6 +75,7 @@ _SUFFIXES = {
 """Last letter → (suffix, what stays in its place), longest first."""
 
 
+@lru_cache(maxsize=65536)
 def stem(word: str) -> str:
     """A short form shared by the inflections of an English ``word`` (and of little else)."""
     base = english().irregular.get(word)

@@ -17,17 +17,19 @@ from ragtrace.judges._local.support import judge_claim, verdict
 from ragtrace.model import Claim, Interaction, JudgedClaim, Language, Need, Support, Unit, Verdict
 
 _ECHO = 2.0
-"""What it adds to a document's log odds of relevance that the answer is taken from it, or contradicts it, and no
-other document is nearer to the question: two weak signs that agree."""
+"""What it adds to a document's log odds of relevance that the answer is taken from it, or contradicts it,
+and no other document is nearer to the question: two weak signs that agree."""
 _ECHO_FROM = 0.12
 _ECLIPSE = 1.5
-"""What it takes from a document's log odds that another holds all that it holds of the question, and far more."""
+"""What it takes from a document's log odds that another holds all that it holds of the question, and far
+more."""
 _ECLIPSED_BELOW = 0.6
 _TIE = 0.05
 
 
 class Case:
-    """An interaction with its documents. ``units`` are the units of the answer, ``()`` where nobody asks for them."""
+    """An interaction with its documents. ``units`` are the units of the answer, ``()`` where nobody asks
+    for them."""
 
     def __init__(
         self,
@@ -79,7 +81,8 @@ class Case:
         return tuple(self._relevance_to(need) for need in self.needs_asked)
 
     def relevance(self, reference: str | None = None) -> dict[int, float | None]:
-        """Rank → probability that the document helps with the question (and holds ``reference``, where given)."""
+        """Rank → probability that the document helps with the question (and holds ``reference``, where
+        given)."""
         if not self.question:
             return {}
         by_need = self._by_need
@@ -91,29 +94,18 @@ class Case:
 
     def _relevance_to(self, need: NeedText) -> dict[int, float]:
         estimate = constants().relevance[need.language]
+        known = {rank: known_tokens(need, corpus) for rank, corpus in self.single.items()}
         raw = {
-            rank: estimate.probability(relevance_features(need, corpus)) for rank, corpus in self.single.items()
+            rank: estimate.probability(relevance_features(need, corpus, known[rank]))
+            for rank, corpus in self.single.items()
         }
-        return self._eclipsed(need, self._echo(raw))
+        return _eclipsed(need, self._echo(raw), known)
 
     def _echo(self, raw: Mapping[int, float]) -> dict[int, float]:
         best = max(raw.values(), default=0.0)
         return {
             rank: _shifted(p, _ECHO) if rank in self._echoed and p >= max(_ECHO_FROM, best - _TIE) else p
             for rank, p in raw.items()
-        }
-
-    def _eclipsed(self, need: NeedText, found: dict[int, float]) -> dict[int, float]:
-        if len(found) < 2:
-            return found
-        held = {rank: known_tokens(need, corpus) for rank, corpus in self.single.items()}
-        shares = {rank: coverage(need, known) for rank, known in held.items()}
-        best = max(shares, key=lambda rank: (shares[rank], -rank))
-        return {
-            rank: _shifted(p, -_ECLIPSE)
-            if shares[rank] <= _ECLIPSED_BELOW * shares[best] and held[rank].keys() <= held[best].keys()
-            else p
-            for rank, p in found.items()
         }
 
     # --- needs and fit
@@ -151,7 +143,25 @@ class Case:
         """The probability that the answer addresses the question, the mean over its needs."""
         if not self.needs_asked or not self.interaction.answer:
             return None
-        return round(math.fsum(self._fit(need).probability for need in self.needs_asked) / len(self.needs_asked), 4)
+        return round(
+            math.fsum(self._fit(need).probability for need in self.needs_asked) / len(self.needs_asked), 4
+        )
+
+
+def _eclipsed(
+    need: NeedText, found: dict[int, float], known: Mapping[int, Mapping[str, float]]
+) -> dict[int, float]:
+    """``found`` with less for documents that another outdoes in all that they hold of the need."""
+    if len(found) < 2:
+        return found
+    shares = {rank: coverage(need, held) for rank, held in known.items()}
+    best = max(shares, key=lambda rank: (shares[rank], -rank))
+    return {
+        rank: _shifted(p, -_ECLIPSE)
+        if shares[rank] <= _ECLIPSED_BELOW * shares[best] and known[rank].keys() <= known[best].keys()
+        else p
+        for rank, p in found.items()
+    }
 
 
 def _shifted(p: float, by: float) -> float:

@@ -20,7 +20,8 @@ Kind = Literal["quantity", "unit", "name", "antonym", "negation"]
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """The claim says ``claimed`` where ``passage`` says ``found``. A ``unit`` conflict is a nuance, no contradiction."""
+    """The claim says ``claimed`` where ``passage`` says ``found``. A ``unit`` conflict is a nuance, no
+    contradiction."""
 
     kind: Kind
     claimed: str
@@ -52,10 +53,13 @@ def _conflicts(claim: ClaimText, evidence: Evidence, corpus: Corpus) -> Iterator
 # --- quantities -------------------------------------------------------------------------------------------
 
 _SLOT = 0.45
-"""A found quantity is taken to answer the same as the claimed one from this agreement of their surroundings on."""
+"""A found quantity is taken to answer the same as the claimed one from this agreement of their surroundings
+on."""
 _MARGIN = 0.12
 _SLOT_DISTINCT = 0.3
-_DISTINCT = frozenset({"frequency", "percent", "temperature", "mass", "volume", "clock", "age", "speed", "data"})
+_DISTINCT = frozenset(
+    {"frequency", "percent", "temperature", "mass", "volume", "clock", "age", "speed", "data"}
+)
 """Kinds of quantity of which a passage seldom holds two: their surroundings need agree less."""
 _OTHER_UNIT = 0.15
 """Days and years seldom answer the same question: their surroundings must agree the better."""
@@ -105,9 +109,7 @@ def _matches(
                 yield relation, _Match(_slot(claim, near, passage, near_found), found, passage)
 
 
-def _rival(
-    claim: ClaimText, claimed: Quantity, matches: Sequence[tuple[Relation, _Match]]
-) -> _Match | None:
+def _rival(claim: ClaimText, claimed: Quantity, matches: Sequence[tuple[Relation, _Match]]) -> _Match | None:
     """The best match that contradicts the claimed quantity and is not what the claim says elsewhere."""
     others = [quantity for quantity in claim.quantities if quantity is not claimed]
     against = (_discounted(match, claimed) for relation, match in matches if relation is Relation.CONFLICT)
@@ -124,7 +126,9 @@ def _discounted(match: _Match, claimed: Quantity) -> _Match:
     return match if same_unit else replace(match, slot=match.slot - _OTHER_UNIT)
 
 
-def _slot(claim: ClaimText, near_claim: frozenset[str], passage: Passage, near_found: frozenset[str]) -> float:
+def _slot(
+    claim: ClaimText, near_claim: frozenset[str], passage: Passage, near_found: frozenset[str]
+) -> float:
     """0..1: do the claimed and the found quantity stand in the same surroundings?"""
     if not claim.wording:
         return 0.0
@@ -145,7 +149,7 @@ _LONGEST_SWAP = 4
 def _wording_conflicts(claim: ClaimText, best: Passage, corpus: Corpus) -> Iterator[Conflict]:
     """Stretches that differ between wordings that are otherwise the same."""
     held = sum(t in best.vocabulary for t in claim.tokens) / len(claim.tokens)
-    if held < _ALIKE:
+    if held < _ALIKE or claim.normal.rstrip(".。 ") in best.normal:
         return
     names = frozenset(part for name in claim.names for part in words(name))
     for said, found in _differences(claim.words, best.words):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -34,16 +33,13 @@ class Corpus:
         return frozenset().union(*(passage.words for passage in self.passages))
 
     @cached_property
-    def places(self) -> Mapping[str, list[int]]:
-        """Content token → its places in the documents' content tokens, laid end to end with gaps between."""
-        found: dict[str, list[int]] = defaultdict(list)
-        place = 0
-        for document in self.documents:
-            for passage in document.passages:
-                for token in passage.tokens:
-                    found[token].append(place)
-                    place += 1
-            place += _GAP
+    def offsets(self) -> list[int]:
+        """Where each passage begins when all content tokens are laid end to end, documents far apart."""
+        found, place, rank = [], 0, None
+        for passage in self.passages:
+            place += _GAP * (rank is not None and passage.rank != rank)
+            found.append(place)
+            place, rank = place + len(passage.tokens), passage.rank
         return found
 
     @cached_property
@@ -89,7 +85,8 @@ def find_evidence(weights: Mapping[str, float], corpus: Corpus, limit: int = 5) 
         return None
     ranked = sorted(held, key=lambda index: (-_rank_value(held[index], corpus.passages[index]), index))
     best = corpus.passages[ranked[0]]
-    added = _held({t: w for t, w in weights.items() if t not in best.vocabulary}, corpus.passages)
+    missing = {token: weight for token, weight in weights.items() if token not in best.vocabulary}
+    added = _held(missing, corpus.passages) if missing else {}
     adding = max(added, key=lambda i: (_rank_value(added[i], corpus.passages[i]), -i), default=ranked[0])
     chosen = dict.fromkeys((ranked[0], adding, *ranked[1:4]))
     return Evidence(

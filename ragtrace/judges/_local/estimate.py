@@ -1,8 +1,8 @@
 """From measurements to probabilities: standardise, clip, add up with equal weight, calibrate.
 
-Equal weights are a finding, not a shortcut: weights that were fitted on any of the data that may be used ranked
-claims of *other* data worse. What is fitted is each feature's mean and deviation, and the two numbers of the
-logistic curve that turns the sum into a probability (Platt 1999).
+Equal weights are a finding, not a shortcut: weights that were fitted on any of the data that may be used
+ranked claims of *other* data worse. What is fitted is each feature's mean and deviation, and the two
+numbers of the logistic curve that turns the sum into a probability (Platt 1999).
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ CLIP = 3.0
 """A feature counts no more than so many deviations: one odd measurement must not decide."""
 
 SUREST = 0.04
-"""No wording is proof: some claims that share nothing with a document follow from it, and the other way round."""
+"""No wording is proof: some claims that share nothing with a document follow from it, and the other way
+round."""
 
 
 @dataclass(frozen=True, slots=True)

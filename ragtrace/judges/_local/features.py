@@ -5,7 +5,9 @@ Every feature is signed so that more means better supported: what speaks against
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable
+from functools import cache
 from itertools import pairwise
 
 from ragtrace.judges._local.alignment import (
@@ -55,7 +57,7 @@ def chinese_features(
     return {
         "order": _order(claim, evidence),
         "negation": -float(negated),
-        "universals": -float(sum(word in claim.normal and word not in near for word in chinese().universals)),
+        "universals": -float(len(_universals(claim.normal) - _universals(near))),
         "antonyms": -min(_MOST_ANTONYMS, _antonyms_zh(claim.normal, best.normal)),
         "conflict": -float(_contradicts(conflict)),
     }
@@ -76,9 +78,12 @@ def _pairs(claim: ClaimText, corpus: Corpus) -> float:
 
 
 def _alike(claim: ClaimText, evidence: Evidence, corpus: Corpus) -> float:
-    """The share of the claim's content in the two best passages; a word built alike anywhere counts in part."""
+    """The share of the claim's content in the two best passages; a word built alike anywhere counts in
+    part."""
     near = frozenset().union(*(passage.vocabulary for passage in evidence.pair))
-    return sum(1.0 if token in near else _built_alike(token, corpus) for token in claim.tokens) / len(claim.tokens)
+    return sum(1.0 if token in near else _built_alike(token, corpus) for token in claim.tokens) / len(
+        claim.tokens
+    )
 
 
 def _built_alike(token: str, corpus: Corpus) -> float:
@@ -115,19 +120,33 @@ def _names_missing(claim: ClaimText, evidence: Evidence) -> int:
 
 
 def _antonyms_zh(claim: str, best: str) -> int:
+    """Words of the claim whose opposite the best passage has instead.
+
+    Single characters are pieces of other words too often to be told apart.
+    """
+    table = chinese().antonyms
     return sum(
-        word not in best and any(other in best and other not in claim for other in opposites)
-        for word, opposites in _opposites_in(claim)
+        word not in best and any(other in best and other not in claim for other in table[word])
+        for word in set(_antonym_pattern().findall(claim))
     )
 
 
-def _opposites_in(claim: str) -> Sequence[tuple[str, frozenset[str]]]:
-    # single characters are pieces of other words too often to be told apart
-    return [
-        (word, opposites)
-        for word, opposites in chinese().antonyms.items()
-        if len(word) > 1 and word in claim
-    ]
+@cache
+def _antonym_pattern() -> re.Pattern[str]:
+    return _any_of(word for word in chinese().antonyms if len(word) > 1)
+
+
+@cache
+def _universal_pattern() -> re.Pattern[str]:
+    return _any_of(chinese().universals)
+
+
+def _universals(text: str) -> set[str]:
+    return set(_universal_pattern().findall(text))
+
+
+def _any_of(listed: Iterable[str]) -> re.Pattern[str]:
+    return re.compile("|".join(sorted(map(re.escape, listed), key=len, reverse=True)))
 
 
 def _contradicts(conflict: Conflict | None) -> bool:

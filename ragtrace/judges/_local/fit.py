@@ -1,25 +1,26 @@
-"""Does an answer fit a question? Directly, by its words; or by the documents, where the answer repeats none of them.
+"""Does an answer fit a question? By its words, or by the documents where the answer repeats none of them.
 
-"Refunds arrive in 3–5 working days" answers "How long until I get my money back?" although they share no word:
-the passage that is nearest to the question is the one that the answer is taken from. An answer taken from other
+"Refunds arrive in 3–5 working days" answers "When do I get my money back?" although they share no word: the
+passage that is nearest to the question is the one that the answer is taken from. An answer taken from other
 passages, however true, is beside the question.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ragtrace.judges._local.corpus import Corpus
 from ragtrace.judges._local.estimate import logistic
 from ragtrace.judges._local.passages import Passage, Reader
-from ragtrace.judges._local.questions import NeedText, synonyms
+from ragtrace.judges._local.questions import NeedText
 from ragtrace.judges._local.relevance import coverage, gives_kind, known_tokens
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """How an answer stands to a need, each part 0..1. ``kind`` is ``None`` where the kind of answer has no form."""
+    """How an answer stands to a need, each part 0..1. ``kind`` is ``None`` where the kind of answer has no
+    form."""
 
     direct: float
     bridge: float
@@ -77,21 +78,15 @@ _BESIDE = 0.6
 
 def _near(need: NeedText, corpus: Corpus) -> Sequence[int]:
     """Indexes of the passages that hold most of the need: all within a tenth of the best."""
-    known = known_tokens(need, corpus)
-    scores = [_share(need, known, passage) for passage in corpus.passages]
+    scores = [_share(need, passage) for passage in corpus.passages]
     best = max(scores, default=0.0)
     return [index for index, score in enumerate(scores) if best and score >= best - 0.1]
 
 
-def _share(need: NeedText, known: Mapping[str, float], passage: Passage) -> float:
-    held = sum(need.weights[t] * v for t, v in known.items() if holds(t, need, passage))
-    return held / sum(need.weights.values())
-
-
-def holds(token: str, need: NeedText, passage: Passage) -> bool:
-    """Whether ``passage`` has ``token`` of ``need``, or a word that means the same."""
-    return (
-        token in passage.vocabulary
-        or any(other in passage.vocabulary for other in synonyms().get(token, ()))
-        or any(other in passage.normal for other in need.alternatives.get(token, ()))
-    )
+def _share(need: NeedText, passage: Passage) -> float:
+    """The share of the need's weight that ``passage`` holds, synonyms counting in full."""
+    held = {need.forms[form] for form in need.forms.keys() & passage.vocabulary}
+    for token, others in need.alternatives.items():
+        if token in need.weights and any(other in passage.normal for other in others):
+            held.add(token)
+    return sum(need.weights[token] for token in held) / sum(need.weights.values())

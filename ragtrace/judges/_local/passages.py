@@ -1,4 +1,5 @@
-"""Documents as the embedded judge reads them: passages of about a sentence, their tokens, where each token occurs."""
+"""Documents as the embedded judge reads them: passages of about a sentence, their tokens, where each token
+occurs."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from ragtrace.text.numbers import Quantity, quantities
 from ragtrace.text.tokens import content, normalise, words
 
 _END = re.compile(
-    r"[。！？；!?]+[”」』\"')）]*|(?<=[^\W\d_]{2})\.[\"')\]]*(?=\s)|(?<=[\d)\]\"'])\.[\"')\]]*(?=\s+[A-Z])|\n+"
+    r"[。！？；!?]+[”」』\"')）]*|\.(?<=[^\W\d_]{2}\.)[\"')\]]*(?=\s)|\.(?<=[\d)\]\"']\.)[\"')\]]*(?=\s+[A-Z])|\n+"
 )
 """Coarser and ten times faster than :mod:`ragtrace.text.sentences`: a wrong cut costs an estimate little."""
 

@@ -27,6 +27,12 @@ class NeedText:
     """Token → words that mean the same as a word it is part of (Chinese)."""
 
     @cached_property
+    def forms(self) -> Mapping[str, str]:
+        """Content token or synonym → the token of the need that it stands for."""
+        own = {token: token for token in self.tokens}
+        return {other: token for token in self.tokens for other in synonyms().get(token, ())} | own
+
+    @cached_property
     def language(self) -> Language:
         """The language of the need."""
         return detect_language(self.text)
@@ -43,7 +49,8 @@ def read_question(question: str) -> NeedText:
 
 
 def split_needs(question: str) -> tuple[NeedText, ...]:
-    """The information needs of ``question``, in order; at least one. A short later one keeps the subject of the first."""
+    """The information needs of ``question``, in order; at least one. A short later one keeps the subject of
+    the first."""
     pieces = [piece.strip(" ,，、") for piece in _splitter(_is_zh(question)).split(question)]
     pieces = [piece for piece in pieces if _asks(piece)]
     if len(pieces) < 2:

@@ -14,9 +14,12 @@ from ragtrace.text.numbers import quantities
 FEATURES = ("coverage", "cosine", "order")
 
 
-def relevance_features(need: NeedText, corpus: Corpus) -> dict[str, float]:
-    """What the relevance of the documents in ``corpus`` (mostly one) to ``need`` is estimated from, each 0..1."""
-    known = known_tokens(need, corpus)
+def relevance_features(need: NeedText, corpus: Corpus, known: Mapping[str, float]) -> dict[str, float]:
+    """What the relevance of the documents in ``corpus`` (mostly one) to ``need`` is estimated from, each
+    0..1.
+
+    ``known`` is :func:`known_tokens` of the same two.
+    """
     evidence = find_evidence(dict.fromkeys(known, 1.0), corpus) if known else None
     if evidence is None:
         return dict.fromkeys(FEATURES, coverage(need, known))
@@ -30,15 +33,16 @@ def relevance_features(need: NeedText, corpus: Corpus) -> dict[str, float]:
 
 
 def known_tokens(need: NeedText, corpus: Corpus) -> Mapping[str, float]:
-    """Which tokens of ``need`` the documents hold: 1 as they stand, less by a synonym or a word built alike."""
+    """Which tokens of ``need`` the documents hold: 1 as they stand, less by a synonym or a word built
+    alike."""
     vocabulary, text = corpus.vocabulary, corpus.text
     found: dict[str, float] = {}
     for token in need.tokens:
         if token in vocabulary:
             found[token] = 1.0
-        elif any(other in vocabulary for other in synonyms().get(token, ())):
-            found[token] = _SYNONYM
-        elif any(other in text for other in need.alternatives.get(token, ())):
+        elif any(other in vocabulary for other in synonyms().get(token, ())) or any(
+            other in text for other in need.alternatives.get(token, ())
+        ):
             found[token] = _SYNONYM
         elif token[0].isalpha() and token.isascii() and len(token) >= _ROOT and corpus.has_root(token):
             found[token] = _ALIKE
@@ -52,15 +56,20 @@ _ROOT = 4
 def coverage(need: NeedText, known: Mapping[str, float]) -> float:
     """The share of the need's weight that is ``known``."""
     total = sum(need.weights.values())
-    return sum(weight * known.get(token, 0.0) for token, weight in need.weights.items()) / total if total else 0.0
+    return (
+        sum(weight * known.get(token, 0.0) for token, weight in need.weights.items()) / total
+        if total
+        else 0.0
+    )
 
 
+_MEASURED = frozenset(["length", "mass", "volume", "area", "data", "speed", "temperature"])
+_COUNTED = frozenset(["count", "percent", "duration", "age", "times", "frequency", "ordinal"])
 _WANTED = {
-    "how_many": frozenset({"count", "percent", "duration", "age", "times", "frequency", "ordinal", "length", "mass",
-                           "volume", "area", "data", "speed", "temperature"}),
+    "how_many": _COUNTED | _MEASURED,
     "how_long": frozenset({"duration", "date", "clock"}),
     "when": frozenset({"date", "clock", "duration"}),
-}  # fmt: skip
+}
 _PERHAPS_A_TIME = re.compile(
     r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(?:days?|weeks?|months?|years?|daily|every|when|before|after|until"
     r"|since)\b|[周天月年日时晚]|之前|之后|以前|以后"
@@ -68,7 +77,8 @@ _PERHAPS_A_TIME = re.compile(
 
 
 def gives_kind(kind: str, texts: Sequence[str]) -> bool | None:
-    """Whether normalised ``texts`` hold what a question of ``kind`` asks for; ``None`` where no form tells."""
+    """Whether normalised ``texts`` hold what a question of ``kind`` asks for; ``None`` where no form
+    tells."""
     if kind not in {"how_many", "how_much", "how_long", "when"}:
         return None
     found = {quantity.dimension for text in texts for quantity in quantities(text)}
