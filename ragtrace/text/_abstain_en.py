@@ -48,6 +48,7 @@ _CANNOT = (
     + f" {_ADVERB}"
 )
 _IS_NOT = r"\b(?:is|are|was|were|been)(?:n't| not) (?:\w+ )?"
+_IS_NOT_AT_ONCE = r"(?:is|are|was|were)(?:n't| not) (?:\w+ )?"
 _TOLD = words("mentioned specified stated documented addressed indicated disclosed discussed")
 _HELD = words("provided given covered included found available listed described present contained")
 _THIS_TOPIC = one_of("that", "this", "it", "such", "any information", "the topic", "this topic", "that topic")
@@ -80,6 +81,22 @@ _DOCUMENTS_LACK_IT = (
     rf"{_IS_NOT}{_TOLD}(?:\W*$|\b[^.?!]{{0,60}}\b{_DOCUMENTS})",
     rf"{_IS_NOT}{_HELD} (?:in|by|from|within) (?:\w+ ){{0,3}}?{_DOCUMENTS}",
 )
+_ANY_SOURCE = one_of(
+    _DOCUMENTS, _BOOKS, words("faq leaflet brochure page website wiki database book guideline")
+)
+_SILENT = (
+    # "The handbook says nothing about it": affirmative in form.
+    rf"\b{_ANY_SOURCE}s?\b[^.?!]{{0,30}}? (?:says?|said|states?|has|have|contains?|mentions?|offers?|gives?) "
+    r"nothing (?:about|on|regarding|concerning|of)\b",
+    rf"\b{_ANY_SOURCE}s?\b[^.?!]{{0,30}}? "
+    r"(?:has|have|contains?|gives?|offers?|provides?|holds?|includes?|makes?) no "
+    rf"(?:(?:\w+ ){{0,2}}?{_TOLD_OF}|entry|word|section)\b",
+    rf"\bnothing (?:\w+ ){{0,3}}?(?:about|on|regarding|concerning) [^.?!]{{1,60}} (?:in|from|within) "
+    rf"(?:\w+ ){{0,3}}?{_ANY_SOURCE}",
+    rf"\b{_ANY_SOURCE}s?\b[^.?!]{{0,20}}? (?:is|are|remains?) silent\b",
+    rf"^(?:that|this|it|this topic|that topic|your question) {_IS_NOT_AT_ONCE}{_HELD} "
+    rf"(?:in|by|from|within) (?:\w+ ){{0,3}}?{_ANY_SOURCE}",
+)
 _CANNOT_BE_TOLD = (
     r"\b(?:answer|question|information|this|that|it)\b[^.?!]{0,30}?"
     r" (?:cannot|can't|can not|could not|couldn't) be (?:found|determined|answered|located)\b",
@@ -87,7 +104,9 @@ _CANNOT_BE_TOLD = (
     r"\b(?:not possible|impossible) to (?:answer|determine|say|tell|know|find)\b",
     r"\b(?:outside|beyond) (?:of )?(?:the scope|my (?:scope|knowledge))\b",
 )
-DECLINES = re.compile(one_of(*_FIRST_PERSON, *_NOTHING_THERE, *_DOCUMENTS_LACK_IT, *_CANNOT_BE_TOLD))
+DECLINES = re.compile(
+    one_of(*_FIRST_PERSON, *_NOTHING_THERE, *_DOCUMENTS_LACK_IT, *_SILENT, *_CANNOT_BE_TOLD)
+)
 """Found in a clause that declines."""
 
 _ASK = words("contact check consult ask reach try refer visit look")

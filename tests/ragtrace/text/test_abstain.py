@@ -45,9 +45,28 @@ I do not have that information.
 There is no evidence of this in the provided documents.
 抱歉，这个问题我不了解相关信息。请换个问题吧，我将继续努力为您解答。
 I couldn’t find any information about that.
+I'm sorry, the handbook says nothing about that.
+Sorry, our policy documents say nothing about salaries.
+There is nothing about that in the handbook.
+Unfortunately, the documents contain no information on pets.
+The knowledge base has no entry on this topic.
+That is not covered in our FAQ.
+The text gives no answer to that.
+The leaflet is silent on this point.
+手册里没有写这个。
+这个问题超出了我的知识范围。
+暂无相关资料。
 """.strip().splitlines()
 
 ANSWERS = """
+The handbook says nothing is charged for returns.
+Nothing in the manual prevents you from opening it.
+The battery is not covered by the policy.
+The guide includes no batteries.
+The database has no limit on entries.
+There is nothing to pay.
+没有押金。
+保修不包括电池。
 The shift lead approves; I am not sure about weekends.
 We do not provide refunds after 30 days.
 The policy does not cover water damage.
