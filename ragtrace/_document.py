@@ -222,8 +222,9 @@ def _around(inner: RetrievedDocument, own: Mapping[Any, Any], plan: _Plan) -> Re
 def _metadata(own: Mapping[Any, Any], plan: _Plan, *, is_mapping: bool) -> Mapping[str, Any]:
     given: Mapping[str, Any] = {}
     for key in plan.metadata:
-        if isinstance(own[key], Mapping):
-            given = own[key]
+        value = own[key]
+        if type(value) is dict or isinstance(value, Mapping):
+            given = value
             break
     if not plan.extra:
         return given
@@ -281,6 +282,8 @@ def _from_class(item: object, keys: tuple[str, ...], read: Callable[[Any], T | N
 
 def _as_text(value: object) -> str | None:
     """A string, or the joined texts of ``[{"type": "text", "text": …}, …]``."""
+    if type(value) is str:
+        return value
     if isinstance(value, str):
         return str.__str__(value)
     if not isinstance(value, list) or not value:
@@ -292,6 +295,8 @@ def _as_text(value: object) -> str | None:
 
 
 def _as_id(value: object) -> str | None:
+    if type(value) is str:
+        return value or None
     if isinstance(value, str):
         return str.__str__(value) or None
     if value is None or isinstance(value, (bool, float, Mapping, *SEQUENCES)) or callable(value):

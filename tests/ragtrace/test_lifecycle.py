@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from ragtrace.lifecycle import flush, serverless, within, worker_exit
+from ragtrace.lifecycle import flush, flush_celery, serverless, within, worker_exit
 
 
 def test_what_takes_too_long_is_left_behind() -> None:
@@ -48,3 +48,26 @@ def test_serverless_handlers_keep_their_results_and_exceptions() -> None:
     assert asyncio.iscoroutinefunction(handle_async)
     with pytest.raises(ZeroDivisionError):
         handle(0)
+
+
+def test_celery_tasks_send_their_spans_when_they_end() -> None:
+    """A worker that is recycled after each task loses none."""
+    celery = pytest.importorskip("celery", reason="celery is not installed")
+    from opentelemetry import trace
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+    sent = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(BatchSpanProcessor(sent))
+    trace.set_tracer_provider(provider)
+    flush_celery()
+    app = celery.Celery("shop")
+
+    @app.task
+    def answer() -> None:
+        provider.get_tracer("shop").start_span("answer").end()
+
+    answer.apply()
+    assert [span.name for span in sent.get_finished_spans()] == ["answer"]
