@@ -79,7 +79,7 @@ class SpanHandler(BaseSpanHandler[BaseSpan]):
         run = self._recorder.get(id_)
         if run is None or (run.start.role is Role.MODEL and isinstance(result, Generator | AsyncGenerator)):
             return
-        if run.start.role in (Role.ROOT, Role.NODE) and isinstance(result, _STREAMS):
+        if run.start.role in (Role.ROOT, Role.NODE) and isinstance(result, _STREAMS) and not run.tree.silent:
             self._follow(run, result)
         elif run.start.role in (Role.FORMAT, Role.PLUMBING):
             self._recorder.leave(id_, taken=result)
