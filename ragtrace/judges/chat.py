@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 
 from pydantic import TypeAdapter
 
@@ -29,6 +29,7 @@ from ragtrace.judges._chat.entries import Task
 from ragtrace.judges._chat.limiter import Sleep
 from ragtrace.judges._chat.options import ChatOptions, read_options
 from ragtrace.judges._chat.parts import (
+    MAX_ANSWER_CHARS,
     ClaimsPart,
     QuestionsPart,
     claims_part,
@@ -37,7 +38,8 @@ from ragtrace.judges._chat.parts import (
     grounding_task,
     reference_task,
 )
-from ragtrace.judges._chat.planning import Limits, Plan, plan
+from ragtrace.judges._chat.planning import Limits, Plan, bounded, plan
+from ragtrace.judges._chat.questions import ask_usable_questions
 from ragtrace.judges._chat.rendering import questions_prompt, task_prompt
 from ragtrace.judges._chat.rounds import Settled, settle
 from ragtrace.judges._chat.tokens import prompt_tokens
@@ -46,7 +48,6 @@ from ragtrace.judges._chat.wire import WindowExceeded
 from ragtrace.judges.base import JudgeReply, JudgeRequest, Usage, Want
 from ragtrace.judges.prompting import load_prompts
 from ragtrace.model import Language
-from ragtrace.text.language import detect_language, is_cjk
 
 __all__ = ["ChatJudge", "ChatOptions", "VerdictStore", "read_options"]
 
@@ -122,7 +123,7 @@ class ChatJudge:
             task_prompt(task, draw_canary(language), self._prompts)
             for whole in (grounding_task(request, language), reference_task(request, language))
             if whole is not None
-            for task in plan(whole, self._limits(whole)).tasks
+            for task in plan(self._bounded(whole), self._limits(whole)).tasks
         ]
         answer = request.interaction.answer
         if Want.QUESTIONS in request.wants and answer:
@@ -151,15 +152,25 @@ class ChatJudge:
 
     async def _settle_within_window(self, talk: Conversation, whole: Task) -> ClaimsPart:
         """Plan by what is known of the window and ask; where that was too much, plan by what was learned."""
+        some = self._bounded(whole)
+        share = _length(some) / max(1, _length(whole))
         for _ in range(_PLANS):
-            planned = await self._plan(whole)
+            planned = await self._plan(some)
             if (settled := await _settle_all(planned, talk)) is not None:
-                return claims_part(settled, planned.kept_ratio)
+                return claims_part(settled, planned.kept_ratio * share)
         raise JudgeError("window_exceeded")
+
+    def _answer_chars(self) -> int:
+        """Characters of the answer that call 2 shows: what it would answer shows early."""
+        window = self._endpoint.window
+        return MAX_ANSWER_CHARS if window is None else min(MAX_ANSWER_CHARS, window // 2)
+
+    def _bounded(self, whole: Task) -> Task:
+        return bounded(whole, self._options.max_units, self._options.max_documents)
 
     async def _plan(self, whole: Task) -> Plan:
         limits = self._limits(whole)
-        if sum(len(document.text) for document in whole.documents) < _LARGE_TEXT:
+        if _length(whole) < _LARGE_TEXT:
             return plan(whole, limits)
         return await asyncio.to_thread(plan, whole, limits)
 
@@ -181,14 +192,14 @@ class ChatJudge:
         self, talk: Conversation, request: JudgeRequest, language: Language
     ) -> QuestionsPart:
         """Call 2, from the cache where it is known."""
-        answer = (request.interaction.answer or "").strip()
+        answer = (request.interaction.answer or "").strip()[: self._answer_chars()]
         if Want.QUESTIONS not in request.wants or not answer:
             return QuestionsPart()
         key = cache_key(self._revision, "questions", language, answer)
         if (known := recall(self._store, key, _QUESTIONS)) is not None:
             return known
         try:
-            part = await _ask_questions(lambda: talk.ask_questions(answer, language), answer)
+            part = await ask_usable_questions(lambda: talk.ask_questions(answer, language), answer)
         except JudgeError as error:
             return failed_questions(error)
         if part.error is None:
@@ -213,30 +224,9 @@ async def _settle_all(planned: Plan, talk: Conversation) -> list[Settled] | None
     return None if too_large else [each.result() for each in running]
 
 
-async def _ask_questions(
-    ask: Callable[[], Awaitable[tuple[tuple[str, ...], bool | None]]], answer: str
-) -> QuestionsPart:
-    """Ask at most twice: a reply without questions, or in another language, measures nothing."""
-    error = ""
-    for _ in range(2):
-        questions, evasive = await ask()
-        usable = tuple(question for question in questions if _same_script(question, answer))
-        if usable:
-            return QuestionsPart(usable, bool(evasive))
-        error = "language_mismatch" if questions else "unparseable"
-    return QuestionsPart(error=error)
-
-
-def _same_script(question: str, answer: str) -> bool:
-    """Whether a generated question is in the answer's language, as far as the script tells.
-
-    An answer in mixed script, or without letters, allows either.
-    """
-    letters = [char for char in answer if char.isalpha()]
-    wide = sum(map(is_cjk, letters))
-    if wide > 0.5 * len(letters):
-        return detect_language(question) == "zh"
-    return not (letters and not wide) or not any(map(is_cjk, question))
+def _length(task: Task) -> int:
+    """Characters of all documents that ``task`` shows."""
+    return sum(len(document.text) for document in task.documents)
 
 
 def _revision(options: ChatOptions, prompts: str) -> str:

@@ -83,8 +83,9 @@ def is_no_claim(value: Any) -> bool:
 
 
 def read_text(value: Any) -> str:
-    """A string without outer space; anything else is ``""``."""
-    return value.strip() if isinstance(value, str) else ""
+    """A string without outer space and lone surrogates (JSON can hold them, UTF-8 cannot); anything else is
+    ``""``."""
+    return value.encode("utf-8", "ignore").decode().strip() if isinstance(value, str) else ""
 
 
 def read_list(value: Any) -> list[Any]:

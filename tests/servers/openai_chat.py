@@ -62,6 +62,7 @@ class Seen:
     def items(self) -> list[tuple[str, int, str, str]]:
         """(kind, number, what follows the number, text) of every item."""
         found = list(ITEM.finditer(self.user))
+        found = [match for match in found if match.group(1) == found[0].group(1)]
         ends = [match.start() for match in found[1:]] + [len(self.user) + 1]
         return [
             (m.group(2), int(m.group(3) or 0), m.group(4).strip(), self.user[m.end() : end - 1])

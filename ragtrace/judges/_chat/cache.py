@@ -59,4 +59,4 @@ def recall(store: VerdictStore, key: str, kind: TypeAdapter[T]) -> T | None:
 
 def remember(store: VerdictStore, key: str, kind: TypeAdapter[T], value: T) -> None:
     """Store ``value`` under ``key``."""
-    store.put(key, kind.dump_json(value).decode())
+    store.put(key, kind.dump_json(value).decode("utf-8"))

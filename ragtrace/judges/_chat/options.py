@@ -25,6 +25,8 @@ class ChatOptions:
     window_tokens      the model's context window; ``None`` = learned from its refusals
     chars_per_token    of scripts other than Chinese, Japanese and Korean, where a character counts as one
     units_per_request  answer sentences judged in one request
+    max_units          answer sentences judged at all: whoever writes the text must not set the bill
+    max_documents      documents shown at all, by rank
     concurrency        most requests in flight; the limiter goes below it while the endpoint pushes back
     attempts           most HTTP requests for one judge request, refused parameters not counted
     timeout            seconds for one HTTP request
@@ -46,6 +48,8 @@ class ChatOptions:
     window_tokens: int | None = None
     chars_per_token: float = 4.0
     units_per_request: int = 24
+    max_units: int = 200
+    max_documents: int = 500
     concurrency: int = 8
     attempts: int = 3
     timeout: float = 60.0
@@ -58,7 +62,14 @@ class ChatOptions:
     cache_entries: int = 4096
 
     def __post_init__(self) -> None:
-        for name in ("units_per_request", "concurrency", "attempts", "questions"):
+        for name in (
+            "units_per_request",
+            "max_units",
+            "max_documents",
+            "concurrency",
+            "attempts",
+            "questions",
+        ):
             if getattr(self, name) < 1:
                 raise ConfigError("must be at least 1", f"judge.{name}")
         for name in ("timeout", "chars_per_token"):

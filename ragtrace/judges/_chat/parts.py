@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from ragtrace.errors import JudgeError, JudgeTimeout
 from ragtrace.judges._chat.entries import Entry, Item, Shown, Task
+from ragtrace.judges._chat.fence import visible
 from ragtrace.judges._chat.planning import numbered
 from ragtrace.judges._chat.quotes import normalised
 from ragtrace.judges._chat.rounds import Settled
@@ -16,6 +17,8 @@ from ragtrace.text.segment import units as cut_units
 
 MAX_TURNS, MAX_TURN_CHARS = 6, 1500
 """Earlier turns that are shown, and characters of each side of one."""
+MAX_QUESTION_CHARS, MAX_ANSWER_CHARS = 8_000, 16_000
+"""Characters of a question that are shown, and of an answer where it is shown whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +63,8 @@ def grounding_task(request: JudgeRequest, language: Language) -> Task | None:
     return Task(
         call="grounding",
         language=language,
-        question=interaction.question or "",
-        rewritten=interaction.rewritten_question,
+        question=_start(interaction.question, MAX_QUESTION_CHARS),
+        rewritten=_start(interaction.rewritten_question, MAX_QUESTION_CHARS) or None,
         documents=evidence,
         items=numbered(items),
         relevance_of=relevance,
@@ -90,12 +93,12 @@ def reference_task(request: JudgeRequest, language: Language) -> Task | None:
     return Task(
         call="reference",
         language=language,
-        question=interaction.question or "",
+        question=_start(interaction.question, MAX_QUESTION_CHARS),
         documents=documents,
         items=numbered(items),
         relevance_of=tuple(d.rank for d in documents),
         extra=not same,
-        answer=interaction.answer or "",
+        answer=_start(interaction.answer, MAX_ANSWER_CHARS),
     )
 
 
@@ -143,10 +146,15 @@ def failed_questions(error: JudgeError) -> QuestionsPart:
     return QuestionsPart(error=error.reason, timed_out=isinstance(error, JudgeTimeout))
 
 
+def _start(text: str | None, characters: int) -> str:
+    return (text or "")[:characters]
+
+
 def _items(units: Sequence[Unit], verdicts: bool) -> tuple[Item, ...]:
     """The answer's units: numbered where they want a verdict, context otherwise."""
     return tuple(
-        Item(1 if verdicts and unit.check_worthy else 0, unit.text, unit.index, unit.cites) for unit in units
+        Item(1 if verdicts and unit.check_worthy else 0, visible(unit.text), unit.index, unit.cites)
+        for unit in units
     )
 
 

@@ -18,6 +18,8 @@ from ragtrace.judges._chat.tokens import estimate_tokens
 
 ITEMS_PER_EVIDENCE_REQUEST = 8
 PASSAGES_PER_ITEM = 12
+MAX_LINES = 200
+"""Sentences beside the judged ones that are shown for context."""
 EXCERPT_TOKENS, MAX_EXCERPT_TOKENS = 160, 480
 _MARK_TOKENS = 8
 _SAFETY = 0.9
@@ -60,6 +62,21 @@ def numbered(items: Sequence[Item]) -> tuple[Item, ...]:
         else:
             made.append(item)
     return tuple(made)
+
+
+def bounded(whole: Task, units: int, documents: int) -> Task:
+    """``whole`` with at most ``units`` sentences and ``documents`` documents, the first of each.
+
+    Whoever writes a document or an answer must not set the bill. What is left out has no verdict.
+    """
+    ranks = frozenset(d.rank for d in whole.documents[:documents])
+    last = whole.asked[units - 1].number if len(whole.asked) > units else None
+    items = whole.items
+    if last is not None:
+        end = next(n for n, item in enumerate(items) if item.number == last)
+        items = items[: end + 1]
+    relevance = tuple(rank for rank in whole.relevance_of if rank in ranks)
+    return whole.narrowed(items[: MAX_LINES + units], relevance, whole.extra, ranks)
 
 
 def plan(whole: Task, limits: Limits) -> Plan:

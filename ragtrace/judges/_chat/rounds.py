@@ -56,7 +56,7 @@ async def _collect(task: Task, ask: Ask) -> Settled:
         except WindowExceeded:
             raise
         except JudgeError as error:
-            return Settled(task, found, error)
+            return Settled(task, _vouched(found), error)
         if reply.canary is False:
             return Settled(task, Findings(), JudgeError("steered"))
         gained = gains(found, reply)
@@ -67,8 +67,14 @@ async def _collect(task: Task, ask: Ask) -> Settled:
             portion = smaller
         if not gained and round_ > 0:
             break
-    incomplete = remaining(task, found, portion) is not None
-    return Settled(task, found, JudgeError(found.problem or "incomplete") if incomplete else None)
+    if found.entries and found.canary is None:
+        return Settled(task, _vouched(found), JudgeError("no_canary"))
+    return Settled(task, found, JudgeError(found.problem or "incomplete"))
+
+
+def _vouched(found: Findings) -> Findings:
+    """``found`` without claims that no canary vouches for."""
+    return found if found.canary is not None else replace(found, entries={})
 
 
 def remaining(task: Task, found: Findings, portion: int) -> Task | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -55,8 +55,9 @@ class Bench:
 
 
 @pytest.fixture
-def bench() -> Iterator[Callable[..., Bench]]:
+async def bench() -> AsyncIterator[Callable[..., Bench]]:
     """Start a server with a script and a judge in front of it: ``bench(*script, real_clock=False, **options)``."""
+    started: list[Bench] = []
     with ExitStack() as stack:
 
         def start(*script: Answer | Script, real_clock: bool = False, **options: Any) -> Bench:
@@ -64,9 +65,12 @@ def bench() -> Iterator[Callable[..., Bench]]:
             chosen = ChatOptions(**{"model": "fake", "base_url": server.url, **options})
             clock = Clock()
             judge = ChatJudge(chosen) if real_clock else ChatJudge(chosen, clock=clock, sleep=clock.sleep)
-            return Bench(server, judge, clock)
+            started.append(Bench(server, judge, clock))
+            return started[-1]
 
         yield start
+        for each in started:
+            await each.judge.aclose()
 
 
 @pytest.fixture

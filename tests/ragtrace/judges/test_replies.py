@@ -15,6 +15,7 @@ from ragtrace.judges.replies import (
     read_list,
     read_object,
     read_support,
+    read_text,
 )
 from ragtrace.model import Support
 
@@ -167,6 +168,12 @@ def test_yes_and_no_are_read_and_nothing_else(written: object, flag: bool | None
 def test_a_single_value_stands_for_a_list_of_one(value: object, expected: list[object]) -> None:
     """Models drop the brackets around one element."""
     assert read_list(value) == expected
+
+
+def test_lone_surrogates_are_dropped() -> None:
+    """JSON can spell them, nothing behind the judge could encode them."""
+    assert read_text(json.loads('" a\\ud83db "')) == "ab"
+    assert read_text(7) == ""
 
 
 @given(st.text(max_size=200))

@@ -1,0 +1,34 @@
+"""Call 2 to its end: questions that can be compared with the one that was asked."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from ragtrace.judges._chat.parts import QuestionsPart
+from ragtrace.text.language import detect_language, is_cjk
+
+
+async def ask_usable_questions(
+    ask: Callable[[], Awaitable[tuple[tuple[str, ...], bool | None]]], answer: str
+) -> QuestionsPart:
+    """Ask at most twice: a reply without questions, or in another language, measures nothing."""
+    error = ""
+    for _ in range(2):
+        questions, evasive = await ask()
+        usable = tuple(question for question in questions if _same_script(question, answer))
+        if usable:
+            return QuestionsPart(usable, bool(evasive))
+        error = "language_mismatch" if questions else "unparseable"
+    return QuestionsPart(error=error)
+
+
+def _same_script(question: str, answer: str) -> bool:
+    """Whether a generated question is in the answer's language, as far as the script tells.
+
+    An answer in mixed script, or without letters, allows either.
+    """
+    letters = [char for char in answer if char.isalpha()]
+    wide = sum(map(is_cjk, letters))
+    if wide > 0.5 * len(letters):
+        return detect_language(question) == "zh"
+    return not (letters and not wide) or not any(map(is_cjk, question))
