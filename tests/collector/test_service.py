@@ -172,6 +172,19 @@ async def test_a_judge_that_hangs_does_not_hold_the_spans(judges: Path) -> None:
         assert found[semconv.DIAGNOSIS] == "undetermined"
 
 
+async def test_stopping_does_not_wait_for_a_judge_that_hangs(judges: Path) -> None:
+    """What is in judgement when the time to stop is over leaves without scores, and says why."""
+    slow = {"judge": {"use": "own_judges:Hangs"}, "scoring": {"deadline": 600.0}}
+    async with backend() as behind:
+        async with running(behind, **slow) as rig:
+            await rig.post(rag())
+            await eventually(lambda: rig.collector.health()["judging"])
+        found = attributes(entry(behind))
+        assert len(behind.spans) == 3
+        assert found["ragtrace.faithfulness.status"] == "judge_error"
+        assert found["ragtrace.faithfulness.reason"] == "worker_down"
+
+
 async def test_a_score_that_misses_the_deadline_follows_by_itself(judges: Path) -> None:
     """A span that links to the judged one, and log records with its ids."""
     slow = {"judge": {"use": "own_judges:Slow"}, "scoring": {"deadline": 0.2, "late": 10}}
