@@ -56,6 +56,8 @@ _SLOT = 0.45
 """A found quantity is taken to answer the same as the claimed one from this agreement of their surroundings
 on."""
 _MARGIN = 0.12
+_MARGIN_BESIDE = 0.25
+"""A passage that has the claimed quantity too must place the other one much better."""
 _SLOT_DISTINCT = 0.3
 _DISTINCT = frozenset(
     {"frequency", "percent", "temperature", "mass", "volume", "clock", "age", "speed", "data"}
@@ -79,15 +81,22 @@ def _quantity_conflicts(claim: ClaimText, evidence: Evidence, corpus: Corpus) ->
         passages = tuple(dict.fromkeys((*evidence.passages, *_with_same_digits(claimed, corpus))))
         matches = tuple(_matches(claim, claimed, near, passages))
         agreeing = [match for relation, match in matches if relation is not Relation.CONFLICT]
-        same = max((match.slot for match in agreeing), default=-1.0)
         rival = _rival(claim, claimed, matches)
-        least = _SLOT if claimed.dimension not in _DISTINCT or agreeing else _SLOT_DISTINCT
-        if rival is not None and rival.slot >= least and rival.slot > same + _MARGIN:
+        if rival is not None and _outweighs(rival, claimed, agreeing):
             yield Conflict("quantity", claimed.text, rival.found.text, rival.passage)
         elif agreeing:
             nearest = max(matches, key=lambda pair: (pair[1].slot, pair[0] is Relation.SAME))
             if nearest[0] is Relation.UNIT:
                 yield Conflict("unit", claimed.text, nearest[1].found.text, nearest[1].passage)
+
+
+def _outweighs(rival: _Match, claimed: Quantity, agreeing: Sequence[_Match]) -> bool:
+    """Whether ``rival`` stands where the claimed quantity should, and no agreeing one nearly as well does."""
+    if not agreeing:
+        return rival.slot >= (_SLOT_DISTINCT if claimed.dimension in _DISTINCT else _SLOT)
+    margins = (_MARGIN_BESIDE if match.passage is rival.passage else _MARGIN for match in agreeing)
+    needed = max(match.slot + margin for match, margin in zip(agreeing, margins, strict=True))
+    return rival.slot >= max(_SLOT, needed)
 
 
 def _with_same_digits(claimed: Quantity, corpus: Corpus) -> Iterator[Passage]:
