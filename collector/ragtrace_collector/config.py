@@ -28,6 +28,7 @@ from ragtrace_collector.exporters.target import Destination
 _LAST_PORT = 65_535
 _EMBEDDED_SHARE, _REMOTE_SHARE = 1.0, 0.05
 _EMBEDDED_DEADLINE, _REMOTE_DEADLINE = 2.0, 20.0
+_EMBEDDED_PENDING, _REMOTE_PENDING = 256, 512
 
 
 def _off(value: object) -> object:
@@ -132,7 +133,8 @@ class Scoring(_Section):
     """Until an interaction leaves, judged or not; by default 2 for the embedded judge, 20 for others."""
     late: NonNegativeFloat = 40.0
     """How long after it a score may still come, to leave by itself; 0 = not at all."""
-    max_pending: PositiveInt = 512
+    max_pending: PositiveInt | None = None
+    """Interactions in judgement at once, about what is done before the deadline: 256, for others 512."""
     concurrency: PositiveInt = 16
     metrics: tuple[str, ...] | None = None
     language: Language | None = None
@@ -174,6 +176,12 @@ class Config(_Section):
         """The scoring deadline in force, in seconds."""
         default = _EMBEDDED_DEADLINE if self.is_local else _REMOTE_DEADLINE
         return default if self.scoring.deadline is None else self.scoring.deadline
+
+    @property
+    def max_pending(self) -> int:
+        """The bound of interactions in judgement in force."""
+        default = _EMBEDDED_PENDING if self.is_local else _REMOTE_PENDING
+        return default if self.scoring.max_pending is None else self.scoring.max_pending
 
     @property
     def redacts(self) -> bool:

@@ -131,7 +131,7 @@ class Collector:
             deliver_late=self._departure.judged_late,
             resample=self._sampler.decide,
             memory=self._spool,
-            options=ScorerOptions(config.deadline, late=scoring.late, max_pending=scoring.max_pending),
+            options=ScorerOptions(config.deadline, late=scoring.late, max_pending=config.max_pending),
         )
         self._flow.scorer = self._scorer
         self._running = asyncio.create_task(self._flow.run())

@@ -57,7 +57,11 @@ def as_yaml(config: Config) -> str:
     """The settings in force, secrets masked, in the form that :func:`load` reads."""
     shown = config.model_dump(mode="json")
     shown["sampling"]["share"] = config.share
-    shown["scoring"] |= {"deadline": config.deadline, "redact": config.redacts}
+    shown["scoring"] |= {
+        "deadline": config.deadline,
+        "max_pending": config.max_pending,
+        "redact": config.redacts,
+    }
     for part in ("judge", "embedder"):
         shown[part] = shown[part] and _masked(shown[part])
     for destination in shown["export"]:
