@@ -82,6 +82,7 @@ class RagtraceTracer(Tracer):
         above, outer = ours or _current.get(), parent_span if ours is None else ours.other
         with self.other.trace(operation_name, tags=tags, parent_span=outer) as other:
             span = _Span(other)
+            span.taken = (tags or {}).get("haystack.pipeline.output_data")  # 3.0 fills it in place
             self._start(span, above, operation_name, tags or {})
             # A pipeline may be an async generator, whose consumer would see what is set here. Its components,
             # which are told their parent, are not.
