@@ -227,7 +227,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One factual statement of the answer. ``start``, ``end`` locate its unit, ``unit`` is the unit's index."""
+    """One factual statement of the answer. ``start``, ``end`` locate its unit, ``unit`` is its index."""
 
     text: str
     unit: int

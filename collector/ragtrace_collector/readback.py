@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ragtrace.records import evaluation_from_dict
-
 from ragtrace import extract, semconv
 from ragtrace.model import Evaluation, SpanRecord
+from ragtrace.records import evaluation_from_dict
 from ragtrace_collector import otlp
 
 

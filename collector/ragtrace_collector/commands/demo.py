@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import click
-from ragtrace.records import evaluation_to_dict
 from rich.console import Console
 
 from ragtrace.errors import ConfigError
+from ragtrace.records import evaluation_to_dict
 from ragtrace_collector.demo.phoenix import phoenix
 from ragtrace_collector.demo.run import Shown, run
 from ragtrace_collector.views.demo import closing, table
