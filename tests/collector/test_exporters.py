@@ -112,7 +112,36 @@ async def test_a_backend_that_hangs_is_given_up_and_tried_again() -> None:
         hanging.set()
 
 
-@pytest.mark.parametrize("status", [401, 403, 404])
+@pytest.mark.parametrize("status", [307, 401, 403, 404, 405, 408, 415])
+async def test_a_refusal_of_who_asks_or_where_loses_nothing(
+    status: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A token that has expired, a wrong path: spans wait until it is mended, and the log says once how."""
+    replies = iter([(status, {}, b"")] * 7 + [YES])
+    async with Backend(lambda spans: next(replies)).serving() as backend, delivering(backend.url) as delivery:
+        await delivery.send(encoded_request(3))
+        assert backend.taken == [1, 2, 3]
+    assert delivery.balance() == (3, 0)
+    assert sum("Spans are kept" in line for line in caplog.messages) == (status != 408)
+
+
+async def test_a_backend_without_logs_does_not_hold_up_spans() -> None:
+    """Log records that have nowhere to go are let go; spans that have are delivered."""
+
+    class WithoutLogs(Backend):
+        async def handle(self, request: web.Request) -> web.Response:
+            if request.path.endswith("/logs"):
+                return web.Response(status=404)
+            return await super().handle(request)
+
+    body = otlp.encode_log(LogRecord("01" * 16, "02" * 8, "e"))
+    async with WithoutLogs().serving() as backend, delivering(backend.url) as delivery:
+        await delivery.exporters.consume(SpanBatch(body, signal=Signal.LOGS))
+        await delivery.send(encoded_request())
+    assert (backend.taken, delivery.clock.slept) == ([1], [])
+
+
+@pytest.mark.parametrize("status", [406, 409, 410])
 async def test_what_will_never_be_taken_is_dropped_and_counted(status: int) -> None:
     """At once and whole: another size would not help."""
     async with (
@@ -291,7 +320,7 @@ async def test_every_destination_gets_every_batch_and_a_slow_one_does_not_hold_u
     class Slow(Backend):
         async def handle(self, request: web.Request) -> web.Response:
             await gate.wait()
-            return web.Response(status=401)
+            return web.Response(status=409)
 
     telemetry = Telemetry()
     async with Slow().serving() as slow, Backend().serving() as fast:

@@ -19,9 +19,10 @@ from ragtrace_collector.exporters.backoff import backoff
 from ragtrace_collector.exporters.grpc import error_of
 from ragtrace_collector.exporters.http import gzipped, retry_after
 from ragtrace_collector.exporters.packing import groups, pack
-from ragtrace_collector.exporters.sender import Oversize, ServerFault
+from ragtrace_collector.exporters.sender import Misdirected, Oversize, ServerFault
 from ragtrace_collector.exporters.target import Destination
 from ragtrace_collector.otlp_replies import encode_retry_info
+from ragtrace_collector.stages import Signal
 
 
 @pytest.mark.parametrize(
@@ -98,12 +99,20 @@ def test_grpc_codes_say_what_to_do() -> None:
     assert type(error_of(code.INTERNAL, "", None)) is ServerFault
     for permanent, splittable in (
         (code.INVALID_ARGUMENT, True),
-        (code.UNAUTHENTICATED, False),
-        (code.UNIMPLEMENTED, False),
+        (code.FAILED_PRECONDITION, False),
+        (code.ALREADY_EXISTS, False),
     ):
         error = error_of(permanent, "", None)
         assert isinstance(error, PermanentExport)
         assert error.splittable is splittable
+
+
+def test_grpc_refusals_of_who_asks_or_where_lose_nothing() -> None:
+    """They are to be tried again; but a backend that has no logs service never will have one."""
+    code = grpc.StatusCode
+    for refusal in (code.UNAUTHENTICATED, code.PERMISSION_DENIED, code.UNIMPLEMENTED, code.NOT_FOUND):
+        assert isinstance(error_of(refusal, "", None), Misdirected)
+    assert isinstance(error_of(code.UNIMPLEMENTED, "", None, Signal.LOGS), PermanentExport)
 
 
 @given(requests(), st.integers(1, 400))

@@ -8,7 +8,7 @@ from typing import Any
 import grpc
 
 from ragtrace.errors import ConfigError, ExportError, PermanentExport, RetryableExport
-from ragtrace_collector.exporters.sender import Oversize, ServerFault
+from ragtrace_collector.exporters.sender import Misdirected, Oversize, ServerFault
 from ragtrace_collector.exporters.target import Destination
 from ragtrace_collector.otlp_replies import decode_retry_info, rejected_by
 from ragtrace_collector.stages import Signal
@@ -27,6 +27,13 @@ RETRYABLE = {
     _Code.DATA_LOSS,
 }
 """By the OTLP specification; RESOURCE_EXHAUSTED is told apart by :func:`error_of`."""
+MISDIRECTED = {
+    _Code.UNAUTHENTICATED: "see whether its headers hold a token that is valid",
+    _Code.PERMISSION_DENIED: "see whether the token in its headers may write",
+    _Code.UNIMPLEMENTED: "see whether its url is the one for OTLP/gRPC traces",
+    _Code.NOT_FOUND: "see whether its url is the one for OTLP/gRPC traces",
+}
+"""Answers about who asks and where, with what to do about each."""
 _TOO_LARGE = re.compile(r"larger than max|too large|exceed.*(size|limit)|message size", re.IGNORECASE)
 
 
@@ -68,7 +75,8 @@ class GrpcSender:
                 body, timeout=self._destination.timeout, metadata=self._metadata
             )
         except grpc.aio.AioRpcError as error:
-            raise error_of(error.code(), error.details() or "", error.trailing_metadata()) from None
+            details, trailing = error.details() or "", error.trailing_metadata()
+            raise error_of(error.code(), details, trailing, signal) from None
         return rejected_by(reply)
 
     async def close(self) -> None:
@@ -77,7 +85,9 @@ class GrpcSender:
             await self._channel.close()
 
 
-def error_of(code: grpc.StatusCode, details: str, trailing: Any) -> ExportError:
+def error_of(
+    code: grpc.StatusCode, details: str, trailing: Any, signal: Signal = Signal.TRACES
+) -> ExportError:
     """A failed call → what to do about it.
 
     RESOURCE_EXHAUSTED means two things: too many requests (with a RetryInfo, but not every backend sends one)
@@ -91,6 +101,8 @@ def error_of(code: grpc.StatusCode, details: str, trailing: Any) -> ExportError:
         return RetryableExport(message, delay)
     if code in {_Code.UNKNOWN, _Code.INTERNAL}:
         return ServerFault(message)
+    if code in MISDIRECTED and not (code is _Code.UNIMPLEMENTED and signal is Signal.LOGS):
+        return Misdirected(message, MISDIRECTED[code])
     return PermanentExport(message, splittable=code is _Code.INVALID_ARGUMENT)
 
 

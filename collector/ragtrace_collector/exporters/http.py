@@ -14,7 +14,7 @@ import aiohttp
 from aiohttp.abc import AbstractStreamWriter
 
 from ragtrace.errors import ConfigError, PermanentExport, RetryableExport
-from ragtrace_collector.exporters.sender import Oversize, ServerFault
+from ragtrace_collector.exporters.sender import Misdirected, Oversize, ServerFault
 from ragtrace_collector.exporters.target import Destination
 from ragtrace_collector.otlp_replies import rejected_by
 from ragtrace_collector.stages import Signal
@@ -22,6 +22,18 @@ from ragtrace_collector.stages import Signal
 RETRYABLE = frozenset({408, 425, 429, 502, 503, 504})
 """429, 502, 503 and 504 by the OTLP specification; 408 and 425 are proxies' words for the same."""
 SPLITTABLE = frozenset({400, 422})
+_CREDENTIALS = "see whether its headers hold a token that is valid and may write"
+_ADDRESS = "see whether its url is the one for OTLP traces"
+MISDIRECTED = {
+    **dict.fromkeys((401, 402, 403, 407), _CREDENTIALS),
+    **dict.fromkeys((404, 405, 421), _ADDRESS),
+    **dict.fromkeys((301, 302, 303, 307, 308), "it redirects: set its url to where that leads"),
+    415: "see whether it takes this compression",
+}
+"""Answers about who asks and where, with what to do about each. Redirects are not followed: headers with
+secrets must not go where nobody meant them to."""
+_NOT_TAKEN = frozenset({404, 405, 415})
+"""A backend without logs says so in one of these ways."""
 _LONGEST_REPLY = 2**16
 _IN_THREAD = 2**16
 _PIECE = 2**18
@@ -69,7 +81,7 @@ class HttpSender:
                 self._urls[signal], data=_Body(body), allow_redirects=False
             ) as response:
                 reply = await response.content.read(_LONGEST_REPLY)
-                return _outcome(response.status, response.headers, reply)
+                return _outcome(response.status, response.headers, reply, signal)
         except TimeoutError:
             raise RetryableExport(f"{self.name} did not answer in {self._destination.timeout:g} s") from None
         except (aiohttp.ClientError, OSError) as error:
@@ -103,7 +115,7 @@ def gzipped(body: bytes) -> bytes:
     return machine.compress(body) + machine.flush()
 
 
-def _outcome(status: int, headers: Mapping[str, str], reply: bytes) -> int:
+def _outcome(status: int, headers: Mapping[str, str], reply: bytes, signal: Signal) -> int:
     if 200 <= status < 300:
         return _rejected(headers.get("content-type", ""), reply)
     if status in RETRYABLE:
@@ -112,6 +124,8 @@ def _outcome(status: int, headers: Mapping[str, str], reply: bytes) -> int:
         raise ServerFault(f"HTTP {status}")
     if status == 413:
         raise Oversize(f"HTTP {status}")
+    if status in MISDIRECTED and not (signal is Signal.LOGS and status in _NOT_TAKEN):
+        raise Misdirected(f"HTTP {status}", MISDIRECTED[status])
     raise PermanentExport(f"HTTP {status}", splittable=status in SPLITTABLE)
 
 

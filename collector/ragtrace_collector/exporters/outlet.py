@@ -11,7 +11,7 @@ from ragtrace.errors import PermanentExport, RetryableExport
 from ragtrace_collector.exporters.backoff import backoff
 from ragtrace_collector.exporters.packing import halves, pack
 from ragtrace_collector.exporters.parcels import Parcel, ParcelQueue
-from ragtrace_collector.exporters.sender import Oversize, Sender, ServerFault
+from ragtrace_collector.exporters.sender import Misdirected, Oversize, Sender, ServerFault
 from ragtrace_collector.otlp import RawSpan, cut_span, cut_texts, join, split
 from ragtrace_collector.stages import Signal, SpanBatch
 from ragtrace_collector.telemetry import Figure, Telemetry
@@ -52,6 +52,7 @@ class Outlet:
         self._open: set[Parcel] = set()
         self._confirmed = 0
         self._complaints: set[str] = set()
+        self._warnings: set[str] = set()
         self.healthy = True
         """Whether the last attempt was answered with yes or no, rather than with later or not at all."""
 
@@ -217,6 +218,8 @@ class Outlet:
                 raise
             except RetryableExport as error:
                 self.healthy = False
+                if isinstance(error, Misdirected):
+                    self._warn(error)
                 if isinstance(error, ServerFault) and attempt >= _FAULTS and self._confirmed > before:
                     raise PermanentExport(str(error), splittable=True) from error
                 self._telemetry.count(Figure.RETRIES, destination=self.name)
@@ -225,12 +228,19 @@ class Outlet:
             else:
                 self.healthy = True
                 self._confirmed += 1
+                self._warnings.clear()
                 return rejected
 
     def _drop(self, spans: int, reason: str) -> int:
         if spans:
             self._telemetry.count(Figure.REJECTED, spans, destination=self.name, reason=reason)
         return spans
+
+    def _warn(self, error: Misdirected) -> None:
+        """Say once, until something gets through, what keeps spans waiting."""
+        if str(error) not in self._warnings:
+            self._warnings.add(str(error))
+            _log.error("%s: %s; %s. Spans are kept until it takes them", self.name, error, error.advice)
 
     def _complain(self, error: PermanentExport) -> None:
         """Log the first of each kind; the figures count the rest."""

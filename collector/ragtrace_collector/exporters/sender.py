@@ -36,6 +36,17 @@ class ServerFault(RetryableExport):
     """The backend failed in a way that may be this very request's fault: not to be tried for ever."""
 
 
+class Misdirected(ServerFault):
+    """The backend refuses who asks or where, not what: a token that has expired, a wrong path.
+
+    A fault of the set-up loses nothing: spans wait until it is mended. ``advice`` says how.
+    """
+
+    def __init__(self, message: str, advice: str) -> None:
+        super().__init__(message)
+        self.advice = advice
+
+
 class Oversize(PermanentExport):
     """The request is larger than the backend takes; a smaller one may be taken."""
 
