@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ParamSpec
 from uuid import UUID
@@ -14,12 +13,12 @@ from opentelemetry.context import Context
 from opentelemetry.trace import TracerProvider
 
 from ragtrace import _steps as steps
+from ragtrace_integrations._faults import tell
 from ragtrace_integrations._langchain_content import content_text
 from ragtrace_integrations._langchain_spans import LangChainTranslator
 from ragtrace_integrations._nouns import Role, Start
 from ragtrace_integrations._recording import Recorder
 
-_LOG = logging.getLogger("ragtrace")
 P = ParamSpec("P")
 
 
@@ -31,7 +30,7 @@ def _quiet(callback: Callable[P, None]) -> Callable[P, None]:
         try:
             callback(*args, **kwargs)
         except Exception as error:  # noqa: BLE001
-            _LOG.warning("%s failed: %s", callback.__name__, type(error).__name__)
+            tell(f"LangChain's {callback.__name__}", error)
 
     return guarded
 

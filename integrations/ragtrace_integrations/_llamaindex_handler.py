@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import logging
 import weakref
 from collections.abc import AsyncGenerator, Generator
 from typing import Any
@@ -23,13 +22,13 @@ from llama_index_instrumentation.span import BaseSpan
 from llama_index_instrumentation.span_handlers import BaseSpanHandler
 from pydantic import PrivateAttr
 
+from ragtrace_integrations._faults import tell
 from ragtrace_integrations._llamaindex_spans import start_of
 from ragtrace_integrations._llamaindex_streams import QueryFollower
 from ragtrace_integrations._nouns import Role, Run, Start
 from ragtrace_integrations._recording import Recorder
 from ragtrace_integrations._streams import FollowedAsyncStream, FollowedStream
 
-_LOG = logging.getLogger("ragtrace")
 _STREAMS = (StreamingResponse, AsyncStreamingResponse, StreamingAgentChatResponse)
 
 
@@ -65,7 +64,7 @@ class SpanHandler(BaseSpanHandler[BaseSpan]):
                 start = Start(Role.FORMAT, start.name, parameters={_TOLD: True})
             self._recorder.start(id_, parent_span_id, start)
         except Exception as error:  # noqa: BLE001  # our own bug is not the app's
-            _LOG.warning("a LlamaIndex span was not recorded: %s", type(error).__name__)
+            tell("a LlamaIndex span", error)
 
     def prepare_to_exit_span(
         self,

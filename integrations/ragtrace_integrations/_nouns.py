@@ -94,6 +94,13 @@ class Run:
     """What retrievals inside this run gave."""
     tokens: list[str] = field(default_factory=list)
 
+    def forget(self) -> None:
+        """Let go of what the app passed around: a closed run is remembered for its late children only."""
+        self.start = Start(self.start.role, self.start.name)
+        self.known, self.tokens = [], []
+        if self.step is not None:
+            self.step.content, self.step.retrieved = Content(), None
+
 
 class Translator(Protocol):
     """What one framework's runs say."""

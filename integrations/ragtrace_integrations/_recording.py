@@ -20,6 +20,7 @@ from ragtrace import semconv as names
 from ragtrace._steps import Step
 from ragtrace.spans import Content
 from ragtrace_integrations._covering import cover
+from ragtrace_integrations._faults import tell
 from ragtrace_integrations._flow import read_lists
 from ragtrace_integrations._nouns import End, Role, Run, Start, Translator, Tree
 from ragtrace_integrations._peers import recording_peer
@@ -54,9 +55,14 @@ class Recorder:
 
     def start(self, run_id: Hashable, parent_id: Hashable | None, start: Start) -> None:
         """A run starts. Its parent is the run ``parent_id``; a root's is what is current where it starts."""
-        evicted = self._runs.open(
-            run_id, parent_id, lambda parent: self._make(run_id, parent, start), time.monotonic()
-        )
+        now = time.monotonic()
+        try:
+            evicted = self._runs.open(
+                run_id, parent_id, lambda parent: self._make(run_id, parent, start), now
+            )
+        except Exception as error:  # noqa: BLE001  # a sampler or span processor of the user's may raise
+            tell(f"a {self._translator.framework} {start.role.value}", error)
+            return
         for run in evicted:
             self._finish(run, End(cut=True))
         opened = self._runs.get(run_id)
@@ -148,9 +154,19 @@ class Recorder:
             run.tree.parts += 1
 
     def _finish(self, run: Run, end: End) -> None:
+        """Write and end the span of a run that has left the table, whatever goes wrong with the writing."""
         run.is_open = False
-        if run.tree.silent:
-            return
+        try:
+            if not run.tree.silent:
+                self._write(run, end)
+        except Exception as error:  # noqa: BLE001  # the app's objects may raise from anything that is read
+            tell(f"a {self._translator.framework} {run.start.role.value}", error)
+        finally:
+            if run.step is not None:
+                run.step.end(end.error)
+            run.forget()
+
+    def _write(self, run: Run, end: End) -> None:
         given = run.start.given if end.given is None else end.given
         end = replace(end, given=given, streamed="".join(run.tokens))
         if run.step is not None and run.start.role is Role.ROOT and run.step.parts > run.tree.parts:
@@ -165,7 +181,6 @@ class Recorder:
         run.step.content = _completed(content, run.step.content)
         finds = content.kind in (names.KIND_RETRIEVAL, names.KIND_RERANK)
         _pass_up(run, content, list(self._translator.documents(end.taken)) if finds else [])
-        run.step.end(end.error)
 
 
 def _completed(content: Content, recorded: Content) -> Content:

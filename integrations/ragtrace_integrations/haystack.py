@@ -13,7 +13,6 @@ own. A tracer that was enabled before goes on being told everything.
 
 from __future__ import annotations
 
-import logging
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,8 +30,6 @@ from ragtrace_integrations._nouns import Role, Start
 from ragtrace_integrations._recording import Recorder
 
 __all__ = ["RagtraceTracer", "instrument", "open_runs", "uninstrument"]
-
-_LOG = logging.getLogger("ragtrace")
 
 
 class _Span(Span):
@@ -92,10 +89,11 @@ class RagtraceTracer(Tracer):
             except BaseException as error:
                 self.recorder.end(span.id, given=span.given, taken=span.taken, error=error)
                 raise
+            else:
+                self.recorder.end(span.id, given=span.given, taken=span.taken)
             finally:
                 if token is not None:
                     _current.reset(token)
-            self.recorder.end(span.id, given=span.given, taken=span.taken)
 
     def current_span(self) -> Span | None:
         """The operation that the caller runs in."""

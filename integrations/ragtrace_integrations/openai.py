@@ -14,7 +14,6 @@ already (a LangChain model calls this client) is not recorded again.
 from __future__ import annotations
 
 import functools
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -32,13 +31,13 @@ from ragtrace import semconv as names
 from ragtrace._steps import Step
 from ragtrace.spans import Content
 from ragtrace_integrations._covering import is_covered
+from ragtrace_integrations._faults import tell
 from ragtrace_integrations._openai_content import Reply, model_of, prompt_of
 from ragtrace_integrations._peers import recording_peer
 from ragtrace_integrations._streams import FollowedAsyncStream, FollowedStream, Follower
 
 __all__ = ["instrument", "uninstrument"]
 
-_LOG = logging.getLogger("ragtrace")
 _SYNC = (
     (Chat, "create"),
     (Chat, "parse"),
@@ -142,7 +141,7 @@ def _begin(arguments: dict[str, Any]) -> Step | None:
         step = Step(span, names.KIND_GENERATION, steps.interaction_in(here), here)
         step.content = Content(kind=names.KIND_GENERATION, prompt=prompt_of(arguments), model=model)
     except Exception as error:  # noqa: BLE001  # our own bug is not the app's
-        _LOG.warning("an OpenAI call was not recorded: %s", type(error).__name__)
+        tell("an OpenAI call", error)
         return None
     return step
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import logging
+import weakref
 from types import ModuleType
 
 import pytest
@@ -10,6 +12,7 @@ from langchain_core.documents import Document
 from langchain_core.runnables import RunnableLambda
 from opentelemetry import context as otel
 from opentelemetry import trace
+from pydantic import BaseModel
 
 import ragtrace
 from ragtrace import _steps as steps
@@ -203,3 +206,33 @@ def test_a_fault_of_ours_never_reaches_the_app(model, handler, spans, said):
     chain = RunnableLambda(lambda _: "refunds") | model
     assert chain.invoke(Hostile(), config={"callbacks": [handler]}).content == said("refunds")
     assert spans.still_open == {}
+
+
+def test_a_closed_run_holds_nothing_of_the_apps(chain, handler, spans):
+    """Closed runs are remembered for late children, without the documents that went through them."""
+    big = Document(id="big", page_content="x")
+    kept = weakref.ref(big)
+    holder = [big]
+    del big
+    RunnableLambda(lambda _: list(holder)).invoke("q", config={"callbacks": [handler]})
+    holder.clear()
+    spans.exporter.clear()
+    gc.collect()
+    assert kept() is None
+
+
+def test_an_output_that_cannot_be_read_ends_its_span(model, handler, spans):
+    """What raises when it is read costs the span its content; it still ends, and so do those above it."""
+
+    class Unreadable(BaseModel):
+        answer: str = "x"
+
+        def __getattribute__(self, name):
+            if name == "answer":
+                raise RuntimeError("not for you")
+            return super().__getattribute__(name)
+
+    chain = model | RunnableLambda(lambda _: Unreadable())
+    chain.invoke("refunds", config={"callbacks": [handler]})
+    assert {s.name for s in spans.all()} == {"ChatOpenAI", "RunnableSequence"}
+    assert (spans.still_open, handler.open_runs) == ({}, 0)
