@@ -100,3 +100,23 @@ _ZH: Mapping[Cause, tuple[str, ...]] = {
 def advice(cause: Cause, language: Language = "en") -> tuple[str, ...]:
     """What to try against ``cause``, in ``language``; empty for ``ok`` and ``undetermined``."""
     return (_ZH if language == "zh" else _EN).get(cause, ())
+
+
+_GENERATION: Mapping[Language, tuple[str, ...]] = {
+    "en": (
+        "the documents hold the answer and the answers are still wrong: work on the prompt first (answer from"
+        " the documents, completely, with their numbers and names)",
+        "lower the temperature",
+        "use a stronger model, or one fine-tuned on questions, documents and right answers like yours",
+    ),
+    "zh": (
+        "文档里有答案而回答仍然不对：先改提示词（依据文档、完整作答，数字和名称照抄）",
+        "调低温度参数",
+        "换用更强的模型，或用自己的问题、文档和正确答案微调模型",
+    ),
+}
+
+
+def generation_advice(language: Language = "en") -> tuple[str, ...]:
+    """What to try where retrieval is good and the answers are wrong all the same."""
+    return _GENERATION[language]

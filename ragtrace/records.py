@@ -152,13 +152,15 @@ def _outcome(outcome: Outcome) -> Json:
         "kept_ratio": outcome.kept_ratio if isinstance(outcome, Score) else None,
         "reason": outcome.reason,
         "explanation": outcome.explanation if isinstance(outcome, Score) else None,
+        "evidence": plain(outcome.evidence),
     }
 
 
 def _read_outcome(metric: str, record: Mapping[str, Any]) -> Outcome:
     judged, total, basis = record.get("n_judged"), record.get("n_total"), record.get("basis")
     if record["status"] != Status.SCORED:
-        return Unscored(metric, Status(record["status"]), record["reason"], judged, total, basis)
+        status, reason = Status(record["status"]), record["reason"]
+        return Unscored(metric, status, reason, judged, total, basis, record.get("evidence") or {})
     kept = record.get("kept_ratio")
     return Score(
         metric,
@@ -168,6 +170,7 @@ def _read_outcome(metric: str, record: Mapping[str, Any]) -> Outcome:
         basis,
         1.0 if kept is None else kept,
         record.get("explanation"),
+        record.get("evidence") or {},
     )
 
 

@@ -20,6 +20,7 @@ COMMANDS = {
     "demo": "Answer questions with a small RAG app, judge them, show where each failed.",
     "collector": "Receive OTLP, score RAG interactions, export once.",
     "score": "Score recorded traces or interactions from files.",
+    "evaluate": "Score a whole set: means, intervals, breakdowns, gates, comparisons.",
     "agree": "Measure a judge against people's labels.",
     "doctor": "Say why a trace was or was not scored.",
     "prompts": "Show the judge's prompts, or export them to change them.",

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ragtrace.errors import ConfigError
 from ragtrace.judges.base import Fault, Judge, JudgeReply, JudgeRequest, ReferenceClaim, Usage, Want
 
+if TYPE_CHECKING:
+    from ragtrace.judges.chat import VerdictStore
+
 __all__ = ["Fault", "Judge", "JudgeReply", "JudgeRequest", "ReferenceClaim", "Usage", "Want", "create"]
 
 
-def create(use: str, options: Mapping[str, Any]) -> Judge:
+def create(use: str, options: Mapping[str, Any], *, store: VerdictStore | None = None) -> Judge:
     """Build the judge that ``use`` names: ``embedded``, ``openai``, or ``my_pkg.mod:Class``.
 
     Args:
         use: the kind.
         options: its options by name; for a class of your own, its keyword arguments.
+        store: keeps what an ``openai`` judge was paid for beyond this process; ``None`` = in memory.
 
     Raises:
         ConfigError: no such judge, or it does not take these options.
@@ -31,7 +35,7 @@ def create(use: str, options: Mapping[str, Any]) -> Judge:
         if use == "openai":
             from ragtrace.judges.chat import ChatJudge, read_options
 
-            return ChatJudge(read_options(options))
+            return ChatJudge(read_options(options), store=store)
         judge = _load(use)(**options)
     except TypeError as error:
         raise ConfigError(f"{use}: {error}", "judge") from error

@@ -47,6 +47,16 @@ class ContextRecall:
             return stop
         if by_reference:
             held = [claim.attributed for claim in evidence.reply.reference_claims]
-            return gates.share(self.name, held, evidence, none=gates.NO_CLAIMS, basis=basis)
+            lacking = [claim.text for claim in evidence.reply.reference_claims if claim.attributed is False]
+            details: dict[str, object] = {"not_in_documents": lacking}
+            return gates.share(self.name, held, evidence, none=gates.NO_CLAIMS, basis=basis, details=details)
         covered = [need.covered for need in evidence.reply.needs]
-        return gates.share(self.name, covered, evidence, none="no_needs", basis=basis)
+        lacking = [need.text for need in evidence.reply.needs if need.covered is False]
+        return gates.share(
+            self.name,
+            covered,
+            evidence,
+            none="no_needs",
+            basis=basis,
+            details={"not_in_documents": lacking},
+        )

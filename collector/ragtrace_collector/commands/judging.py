@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from ragtrace.embedders import Embedder
 from ragtrace.errors import ConfigError
 from ragtrace.judges import Judge, create
+
+if TYPE_CHECKING:
+    from ragtrace.judges.chat import VerdictStore
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -58,8 +61,9 @@ def make_judge(
     prompts: str | None = None,
     embedding_model: str | None = None,
     concurrency: int = 8,
+    store: VerdictStore | None = None,
 ) -> Judging:
-    """The judge that the flags ask for.
+    """The judge that the flags ask for. ``store`` keeps what it was paid for beyond this process.
 
     Raises:
         ConfigError: a flag is missing, or does not go with this kind of judge.
@@ -73,7 +77,7 @@ def make_judge(
         return Judging(create("embedded", {}), _embedder(None, None), 1)
     if kind == "openai" and model is None:
         raise ConfigError("--judge openai needs --model NAME")
-    return Judging(create(kind, options), _embedder(base_url, embedding_model), concurrency)
+    return Judging(create(kind, options, store=store), _embedder(base_url, embedding_model), concurrency)
 
 
 def _embedder(base_url: str | None, model: str | None) -> Embedder:

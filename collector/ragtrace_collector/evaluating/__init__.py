@@ -1,0 +1,1 @@
+"""``ragtrace evaluate``: run the app, judge its answers, resume, sum up."""

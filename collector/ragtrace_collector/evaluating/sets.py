@@ -1,0 +1,46 @@
+"""A set from any file that the other commands read too: rows, or recorded traces."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from ragtrace.dataset import EvaluationSet, read_set, validated
+from ragtrace.errors import InputError
+from ragtrace_collector.inputs import Inputs
+
+_PEEK = 1 << 16
+
+
+def open_set(source: str, *, lenient: bool, needs_answers: bool, id_field: str | None) -> EvaluationSet:
+    """The set in ``source``: see :func:`ragtrace.dataset.read_set`. OTLP files (what the collector's
+    ``--out`` wrote, recorded traces) give one row an interaction.
+
+    Raises:
+        InputError: it cannot be read, or holds a bad row.
+    """
+    path = Path(source)
+    if path.is_file() and _is_otlp(path):
+        inputs = Inputs()
+        inputs.read(path)
+        errors = [InputError(problem.reason, problem.source, problem.line) for problem in inputs.problems]
+        rows = enumerate([*inputs.interactions(), *errors], start=1)
+        return validated(rows, source, lenient=lenient, needs_answers=needs_answers, id_field=id_field)
+    return read_set(source, lenient=lenient, needs_answers=needs_answers, id_field=id_field)
+
+
+def _is_otlp(path: Path) -> bool:
+    if path.suffix.lower() in (".csv", ".tsv"):
+        return False
+    with path.open("rb") as file:
+        head = file.read(_PEEK)
+    if head[:2] == b"\x1f\x8b" or head.lstrip()[:1] not in (b"{", b"[", b"\xef"):
+        return bool(head.strip())
+    line = head.lstrip().partition(b"\n")[0]
+    try:
+        first = json.loads(line)
+    except ValueError:
+        return b'"resourceSpans"' in head[:512] or b'"resource_spans"' in head[:512]
+    return isinstance(first, dict) and not {"resourceSpans", "resource_spans", "resourceLogs"}.isdisjoint(
+        first
+    )
