@@ -1,21 +1,20 @@
 """Who answers for which spans: every span that is held, until all destinations have answered for it.
 
-A request that was written to the spool stays there until the last of its spans is settled.
+A request that was written to the spool stays there until the last of its spans is settled; that some of them
+are is noted there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ragtrace_collector.settlement import Key, Note, key_of
 from ragtrace_collector.stages import SpanBatch, span_count
 
 if TYPE_CHECKING:
     from ragtrace_collector.otlp import RawSpan
-
-Key = tuple[bytes, bytes]
-"""Trace id and span id."""
 
 
 @dataclass(slots=True)
@@ -24,6 +23,16 @@ class Request:
 
     number: int | None
     open: int
+    keys: tuple[Key, ...] = ()
+    """Of the spans that are held each by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What it means for the spool: requests that are ``finished``, and ``notes`` on those that are not."""
+
+    finished: list[int] = field(default_factory=list)
+    notes: list[tuple[int, Note]] = field(default_factory=list)
 
 
 class Custody:
@@ -37,9 +46,9 @@ class Custody:
     def take(self, spans: Iterable[RawSpan], number: int | None, rest: SpanBatch | None = None) -> Request:
         """Take over the spooled request ``number``: ``spans`` each by itself, the ``rest`` of it as one."""
         taken = list(spans)
-        request = Request(number, len(taken))
-        for span in taken:
-            self._copies.setdefault((span.trace_id, span.span_id), []).append((request, span.size))
+        request = Request(number, len(taken), tuple(map(key_of, taken)))
+        for key, span in zip(request.keys, taken, strict=True):
+            self._copies.setdefault(key, []).append((request, span.size))
             self.bytes += span.size
         self.spans += len(taken)
         if rest is not None:
@@ -48,20 +57,25 @@ class Custody:
             self.bytes += len(rest.body)
         return request
 
-    def settle_rest(self, request: Request, rest: SpanBatch) -> list[int]:
-        """The rest of ``request`` left for good → its number, where nothing of it is open any more."""
+    def settle_rest(self, request: Request, rest: SpanBatch) -> Settled:
+        """The rest of ``request`` left for good."""
         self.spans -= span_count(rest)
         self.bytes -= len(rest.body)
-        return self._closed(request)
+        request.open -= 1
+        if request.number is None:
+            return Settled()
+        if not request.open:
+            return Settled(finished=[request.number])
+        return Settled(notes=[(request.number, Note(True, request.keys))])
 
-    def settle(self, spans: Iterable[RawSpan]) -> list[int]:
-        """``spans`` left for good → the spooled requests of which nothing is open any more.
+    def settle(self, spans: Iterable[RawSpan]) -> Settled:
+        """``spans`` left for good.
 
         Only their ids count, since enriching changes their bytes. Spans of our own are in no book.
         """
-        finished: list[int] = []
+        touched: dict[int, tuple[Request, list[Key]]] = {}
         for span in spans:
-            key = (span.trace_id, span.span_id)
+            key = key_of(span)
             copies = self._copies.get(key)
             if not copies:
                 continue
@@ -70,9 +84,14 @@ class Custody:
                 del self._copies[key]
             self.spans -= 1
             self.bytes -= size
-            finished += self._closed(request)
-        return finished
-
-    def _closed(self, request: Request) -> list[int]:
-        request.open -= 1
-        return [request.number] if request.open == 0 and request.number is not None else []
+            request.open -= 1
+            if request.number is not None:
+                touched.setdefault(request.number, (request, []))[1].append(key)
+        return Settled(
+            finished=[number for number, (request, _) in touched.items() if not request.open],
+            notes=[
+                (number, Note(False, tuple(keys)))
+                for number, (request, keys) in touched.items()
+                if request.open
+            ],
+        )

@@ -12,8 +12,9 @@ from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ragtrace_collector import otlp
-from ragtrace_collector.custody import Custody, Request
+from ragtrace_collector.custody import Custody, Request, Settled
 from ragtrace_collector.exporters import Exporters
+from ragtrace_collector.settlement import Note
 from ragtrace_collector.stages import Refused, SpanBatch
 
 if TYPE_CHECKING:
@@ -39,6 +40,9 @@ class Store(Protocol):
 
     async def remove(self, numbers: Sequence[int]) -> None:
         """Forget requests that are settled."""
+
+    async def note(self, notes: Sequence[tuple[int, Note]]) -> None:
+        """Write down which spans of requests are settled while others are not, by number."""
 
 
 class Outgoing:
@@ -73,8 +77,9 @@ class Outgoing:
 
     def settle(self, spans: Iterable[RawSpan]) -> None:
         """Answer for ``spans`` no longer."""
-        if finished := self._custody.settle(spans):
-            self.spawn(self._forget(finished))
+        settled = self._custody.settle(spans)
+        if settled.finished or settled.notes:
+            self.spawn(self._write_down(settled))
         self.on_settled()
 
     async def send(self, spans: Sequence[RawSpan]) -> None:
@@ -89,8 +94,7 @@ class Outgoing:
 
     async def _send_rest(self, request: Request, rest: SpanBatch) -> None:
         await (await self._submitted(rest))
-        if finished := self._custody.settle_rest(request, rest):
-            await self._forget(finished)
+        await self._write_down(self._custody.settle_rest(request, rest))
         self.on_settled()
 
     async def send_logs(self, item: SpanBatch, number: int | None = None) -> None:
@@ -161,6 +165,12 @@ class Outgoing:
         self._direct_spans -= spans
         self._direct_bytes -= size
         self.on_settled()
+
+    async def _write_down(self, settled: Settled) -> None:
+        if self._store is not None and settled.notes:
+            await self._store.note(settled.notes)
+        if settled.finished:
+            await self._forget(settled.finished)
 
     async def _forget(self, numbers: Sequence[int]) -> None:
         if self._store is not None:

@@ -17,7 +17,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ragtrace_collector.spool_file import opened, sizes_of
+from ragtrace_collector.settlement import Note, body_left, to_bytes
+from ragtrace_collector.spool_file import notes_of, opened, removed, sizes_of
 from ragtrace_collector.stages import Refused, Signal, SpanBatch, span_count
 
 T = TypeVar("T")
@@ -41,6 +42,7 @@ class Spool:
         self._numbers = itertools.count(1)
         self._found: list[tuple[int, int]] = []
         self._sizes: dict[int, int] = {}
+        self._not_removed: list[int] = []
         self._remembered = 0
         self._failing = False
         self.bytes = 0
@@ -94,7 +96,8 @@ class Spool:
         try:
             await asyncio.shield(written)
         except asyncio.CancelledError:
-            self._ask(_removal(self._free([number])))  # nobody will ever ask for it
+            gone = self._free([number])
+            self._ask(lambda db: removed(db, gone))  # nobody will ever ask for it
             raise
         except sqlite3.Error as error:
             self._free([number])
@@ -106,21 +109,45 @@ class Spool:
     async def get(self, number: int) -> SpanBatch | None:
         """A request that was written down; ``None`` where it is not there, or cannot be read any more."""
         query = "SELECT signal, spans, body FROM requests WHERE number = ?"
+
+        def work(db: sqlite3.Connection) -> tuple[tuple[str, int, bytes] | None, list[Note]]:
+            return db.execute(query, (number,)).fetchone(), notes_of(db, number)
+
         try:
-            row = await self._ask(lambda db: db.execute(query, (number,)).fetchone())
+            row, notes = await self._ask(work)
         except sqlite3.Error as error:
             self._complain(error)
             return None
         if row is None:
             return None
-        return SpanBatch(row[2], signal=Signal(row[0]), count=row[1] or None)
+        signal, spans, body = row
+        if notes:
+            body, spans = body_left(body, notes)
+        return SpanBatch(body, signal=Signal(signal), count=spans or None)
+
+    async def note(self, notes: Sequence[tuple[int, Note]]) -> None:
+        """Write down which spans of requests are settled while others are not, by number.
+
+        A failing disk costs no more than sending them again after a restart.
+        """
+        rows = [
+            (number, note.is_rest, to_bytes(note.keys)) for number, note in notes if number in self._sizes
+        ]
+        try:
+            await self._ask(lambda db: db.executemany("INSERT INTO settled VALUES (?, ?, ?)", rows) and None)
+        except sqlite3.Error as error:
+            self._complain(error)
 
     async def remove(self, numbers: Sequence[int]) -> None:
         """Forget requests that every destination has answered for."""
+        gone = [*self._not_removed, *self._free(numbers)]
+        self._not_removed = []
         try:
-            await self._ask(_removal(self._free(numbers)))
+            await self._ask(lambda db: removed(db, gone))
         except sqlite3.Error as error:
-            # They will be sent once more after a restart: better than a collector that stops here.
+            # Tried again with the next ones. At worst they are sent once more after a restart: better than a
+            # collector that stops here.
+            self._not_removed += gone
             self._complain(error)
 
     def _free(self, numbers: Sequence[int]) -> Sequence[int]:
@@ -214,8 +241,3 @@ def _committed(connection: sqlite3.Connection, works: Sequence[_Work]) -> list[A
         if len(works) == 1:
             return [error]
     return [result for work in works for result in _committed(connection, [work])]
-
-
-def _removal(numbers: Sequence[int]) -> _Work:
-    rows = [(number,) for number in numbers]
-    return lambda db: db.executemany("DELETE FROM requests WHERE number = ?", rows) and None

@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from ragtrace.errors import ConfigError
+from ragtrace_collector.settlement import Note, from_bytes
 
 FILE = "spool.db"
 _SCHEMA = """
@@ -17,14 +18,40 @@ CREATE TABLE IF NOT EXISTS requests (
   number INTEGER PRIMARY KEY, signal TEXT NOT NULL, spans INTEGER NOT NULL, size INTEGER NOT NULL,
   body BLOB NOT NULL
 );
+CREATE TABLE IF NOT EXISTS settled (number INTEGER NOT NULL, is_rest INTEGER NOT NULL, keys BLOB NOT NULL);
+CREATE INDEX IF NOT EXISTS settled_by_number ON settled (number);
 CREATE TABLE IF NOT EXISTS verdicts (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, value BLOB NOT NULL);
 """
 _log = logging.getLogger(__name__)
 
 
 def sizes_of(connection: sqlite3.Connection) -> list[tuple[int, int, int]]:
-    """Number, spans and size of each request, the oldest first."""
-    return connection.execute("SELECT number, spans, size FROM requests ORDER BY number").fetchall()
+    """Number, spans not settled yet and size of each request, the oldest first."""
+    rows = connection.execute("SELECT number, spans, size FROM requests ORDER BY number").fetchall()
+    noted = {number for (number,) in connection.execute("SELECT DISTINCT number FROM settled")}
+    return [
+        (number, _spans_left(connection, number, spans) if number in noted else spans, size)
+        for number, spans, size in rows
+    ]
+
+
+def notes_of(connection: sqlite3.Connection, number: int) -> list[Note]:
+    """What is noted on a request."""
+    query = "SELECT is_rest, keys FROM settled WHERE number = ?"
+    return [Note(bool(is_rest), from_bytes(keys)) for is_rest, keys in connection.execute(query, (number,))]
+
+
+def _spans_left(connection: sqlite3.Connection, number: int, spans: int) -> int:
+    notes = notes_of(connection, number)
+    held = next((len(note.keys) for note in notes if note.is_rest), spans)
+    return held - sum(len(note.keys) for note in notes if not note.is_rest)
+
+
+def removed(connection: sqlite3.Connection, numbers: Sequence[int]) -> None:
+    """Forget requests and what is noted on them."""
+    rows = [(number,) for number in numbers]
+    connection.executemany("DELETE FROM requests WHERE number = ?", rows)
+    connection.executemany("DELETE FROM settled WHERE number = ?", rows)
 
 
 def opened(folder: Path, fsync: bool) -> sqlite3.Connection:
@@ -59,6 +86,8 @@ def _connected(path: Path, fsync: bool) -> sqlite3.Connection:
         connection.execute(f"PRAGMA synchronous = {'FULL' if fsync else 'NORMAL'}")
         connection.execute("PRAGMA journal_size_limit = 67108864")
         connection.executescript(_SCHEMA)
+        # A number may come again once its request is gone: nothing may be noted on it before.
+        connection.execute("DELETE FROM settled WHERE number NOT IN (SELECT number FROM requests)")
         if not sizes_of(connection):
             connection.execute("VACUUM")  # gives back what an outage took
     except BaseException:
