@@ -84,7 +84,7 @@ class RagtraceCallbackHandler(BaseCallbackHandler):
     ) -> None:
         """A chain, lambda, prompt, parser, graph or graph node starts."""
         role = _chain_role(kwargs.get("name"), kwargs.get("run_type"), tags or (), metadata or {})
-        start = Start(role, _name(serialized, kwargs, "chain"), inputs, metadata or {})
+        start = Start(role, _name(serialized, kwargs, "chain"), inputs, _metadata(metadata))
         self._recorder.start(run_id, parent_run_id, start)
 
     @_quiet
@@ -100,7 +100,7 @@ class RagtraceCallbackHandler(BaseCallbackHandler):
         **kwargs: Any,
     ) -> None:
         """A retriever starts."""
-        start = Start(Role.RETRIEVER, _name(serialized, kwargs, "retriever"), query, metadata or {})
+        start = Start(Role.RETRIEVER, _name(serialized, kwargs, "retriever"), query, _metadata(metadata))
         self._recorder.start(run_id, parent_run_id, start)
 
     @_quiet
@@ -117,7 +117,7 @@ class RagtraceCallbackHandler(BaseCallbackHandler):
         **kwargs: Any,
     ) -> None:
         """A tool starts. ``input_str`` is the repr of its arguments where ``inputs`` holds them."""
-        start = Start(Role.TOOL, _name(serialized, kwargs, "tool"), inputs or input_str, metadata or {})
+        start = Start(Role.TOOL, _name(serialized, kwargs, "tool"), inputs or input_str, _metadata(metadata))
         self._recorder.start(run_id, parent_run_id, start)
 
     @_quiet
@@ -238,6 +238,12 @@ def _name(serialized: Mapping[str, Any] | None, told: Mapping[str, Any], otherwi
     return next((name for name in named if isinstance(name, str) and name), otherwise)
 
 
+def _metadata(metadata: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """A run's metadata, over what the config of the runs above makes configurable: the session, mostly."""
+    configurable = (var_child_runnable_config.get() or {}).get("configurable")
+    return {**configurable, **(metadata or {})} if configurable else metadata or {}
+
+
 def _model(
     serialized: Mapping[str, Any] | None,
     given: object,
@@ -245,4 +251,4 @@ def _model(
     told: Mapping[str, Any],
 ) -> Start:
     name = _name(serialized, told, "model")
-    return Start(Role.MODEL, name, given, metadata or {}, told.get("invocation_params") or {})
+    return Start(Role.MODEL, name, given, _metadata(metadata), told.get("invocation_params") or {})

@@ -14,7 +14,13 @@ from ragtrace.documents import read_documents
 from ragtrace.serialize import to_json
 from ragtrace.spans import Content
 from ragtrace_integrations._flow import Documents, Found, content_of, found, read_lists
-from ragtrace_integrations._langchain_content import answer_of, fields_of, history_of, question_of
+from ragtrace_integrations._langchain_content import (
+    HISTORY_KEYS,
+    answer_of,
+    fields_of,
+    history_of,
+    question_of,
+)
 from ragtrace_integrations._langchain_documents import documents_in
 from ragtrace_integrations._langchain_model import Reply, model_of, prompt_of, reply_of
 from ragtrace_integrations._nouns import End, Role, Run, Start, Tree
@@ -28,6 +34,7 @@ class LangChainTranslator:
     def content(self, run: Run, end: End) -> Content | None:
         """What the span of ``run`` says."""
         role = run.start.role
+        _note(run, end)
         if role is Role.MODEL:
             return model_content(run.start, end)
         if role is Role.RETRIEVER:
@@ -35,7 +42,7 @@ class LangChainTranslator:
         if not (role is Role.ROOT and run.tree.is_rag) and (step := _step(run, end)) is not None:
             return content_of(step, question_of(end.given) or _question_above(run))
         if role is Role.ROOT:
-            return root_content(run.start, end, run.tree)
+            return root_content(end, run.tree)
         if role is Role.TOOL:
             return tool_content(end)
         return Content(partial=end.cut) if role is Role.NODE else None
@@ -43,6 +50,16 @@ class LangChainTranslator:
     def documents(self, value: object) -> Iterable[object]:
         """The document lists in an output."""
         return documents_in(value)
+
+
+def _note(run: Run, end: End) -> None:
+    """Keep what a run was given for the root, which may not know it: LangChain looks both up inside."""
+    tree, metadata = run.tree, run.start.metadata
+    tree.session = tree.session or _metadata_text(metadata, "session_id", "thread_id", "conversation_id")
+    tree.user = tree.user or _metadata_text(metadata, "user_id")
+    named = fields_of(end.given) or {}
+    if any(named.get(key) for key in HISTORY_KEYS) and (question := question_of(named)) is not None:
+        tree.histories.setdefault(question, history_of(named))
 
 
 def _step(run: Run, end: End) -> Found | None:
@@ -101,20 +118,21 @@ def model_content(start: Start, end: End) -> Content:
     )
 
 
-def root_content(start: Start, end: End, tree: Tree) -> Content:
+def root_content(end: End, tree: Tree) -> Content:
     """What the app called: an interaction, if there was a retrieval, model or tool in it."""
     broken = end.cut or end.error is not None
     answer = answer_of(end.taken)
     if answer is None:
         answer = tree.cut_reply if broken else _odd_answer(end.taken, tree.last_reply)
+    question = question_of(end.given)
     return Content(
         kind=names.KIND_INTERACTION if tree.is_rag and not tree.within else None,
-        question=question_of(end.given),
-        history=history_of(end.given, end.taken),
+        question=question,
+        history=history_of(end.given, end.taken) or tree.histories.get(question or "", ()),
         answer=answer,
         partial=end.cut,
-        session=_metadata_text(start.metadata, "session_id", "thread_id", "conversation_id"),
-        user=_metadata_text(start.metadata, "user_id"),
+        session=tree.session,
+        user=tree.user,
     )
 
 

@@ -12,6 +12,7 @@ from opentelemetry.context import Context
 from opentelemetry.trace import Span
 
 from ragtrace._steps import Step
+from ragtrace.model import Turn
 from ragtrace.spans import Content
 from ragtrace_integrations._flow import Documents
 
@@ -63,8 +64,9 @@ class Tree:
     """What the runs below one root have shown so far.
 
     ``silent``: nothing of it is recorded. ``outside`` is the span that was current where it began, ``within``
-    says that an interaction was. ``parts`` counts the steps that runs below the root became. ``last_reply``
-    is what a model said last, ``cut_reply`` instead what it was saying when it was cut short.
+    says that an interaction was. ``parts`` counts the steps that runs below the root became. ``session`` and
+    ``user`` are those of any run, ``histories`` the turns before a question that runs were given with it.
+    ``last_reply`` is what a model said last, ``cut_reply`` instead what it was saying when it was cut short.
     """
 
     silent: bool
@@ -72,6 +74,9 @@ class Tree:
     within: bool = False
     parts: int = 0
     is_rag: bool = False
+    session: str | None = None
+    user: str | None = None
+    histories: dict[str, tuple[Turn, ...]] = field(default_factory=dict)
     last_reply: str | None = None
     cut_reply: str | None = None
 

@@ -28,6 +28,7 @@ from ragtrace_integrations._runs import OpenRuns
 
 _CUT = (GeneratorExit, asyncio.CancelledError, KeyboardInterrupt)
 """How an abandoned run ends: nobody waited for its result. That is no error of the app."""
+_NOTHING = Content()
 
 
 class Recorder:
@@ -185,6 +186,8 @@ class Recorder:
 
 def _completed(content: Content, recorded: Content) -> Content:
     """``content`` with what the app's own ``record_*`` calls said of the same step, which outranks it."""
+    if recorded == _NOTHING:
+        return content
     said = {f.name: getattr(recorded, f.name) for f in fields(Content)}
     if recorded.documents is None:
         del said["documents"]

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 
 import pytest
+from langchain_core.chat_history import InMemoryChatMessageHistory
 from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.output_parsers import StrOutputParser
-from langchain_core.prompts import ChatPromptTemplate
+from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda, RunnableParallel, RunnablePassthrough
+from langchain_core.runnables.history import RunnableWithMessageHistory
 from opentelemetry import trace
 from pydantic import BaseModel
 
@@ -241,3 +243,22 @@ def test_a_chain_without_retrieval_or_model_is_no_interaction(handler, spans):
     RunnableLambda(lambda x: x + 1).invoke(1, config={"callbacks": [handler]})
     assert spans.of_kind("interaction") == []
     assert [s.name for s in spans.all()] == ["RunnableLambda"]
+
+
+def test_a_chain_that_looks_up_its_history_tells_session_and_turns(model, retriever, handler, spans, said):
+    """The root knows neither: both are found in what runs inside it."""
+    remembered: dict[str, InMemoryChatMessageHistory] = {}
+    prompt = ChatPromptTemplate.from_messages([MessagesPlaceholder("history"), ("human", "{question}")])
+    chain = RunnableWithMessageHistory(
+        prompt | model | StrOutputParser(),
+        lambda session_id: remembered.setdefault(session_id, InMemoryChatMessageHistory()),
+        input_messages_key="question",
+        history_messages_key="history",
+    )
+    for question in ("who?", "when?"):
+        config = {"callbacks": [handler], "configurable": {"session_id": "s-1"}}
+        chain.invoke({"question": question}, config=config)
+    first, second = spans.of_kind("interaction")
+    assert [s.attributes["session.id"] for s in (first, second)] == ["s-1", "s-1"]
+    assert "ragtrace.history" not in first.attributes
+    assert json.loads(second.attributes["ragtrace.history"]) == [{"question": "who?", "answer": said("who?")}]
