@@ -41,7 +41,7 @@ from ragtrace.judges._chat.parts import (
 from ragtrace.judges._chat.planning import Limits, Plan, bounded, plan
 from ragtrace.judges._chat.questions import ask_usable_questions
 from ragtrace.judges._chat.rendering import questions_prompt, task_prompt
-from ragtrace.judges._chat.rounds import Settled, settle
+from ragtrace.judges._chat.rounds import DECOY, Settled, settle
 from ragtrace.judges._chat.tokens import prompt_tokens
 from ragtrace.judges._chat.untraced import untraced
 from ragtrace.judges._chat.wire import WindowExceeded
@@ -146,7 +146,7 @@ class ChatJudge:
             part = await self._settle_within_window(talk, whole)
         except JudgeError as error:
             return failed_claims(error)
-        if part.error is None:
+        if part.error in (None, DECOY):
             remember(self._store, key, _CLAIMS, part)
         return part
 
@@ -175,18 +175,16 @@ class ChatJudge:
         return await asyncio.to_thread(plan, whole, limits)
 
     def _limits(self, whole: Task) -> Limits:
-        bare = whole.narrowed((), whole.relevance_of[:1], whole.extra, frozenset())
-        asking = task_prompt(
-            bare.narrowed(whole.asked[:1], bare.relevance_of, bare.extra, None),
-            draw_canary(whole.language),
-            self._prompts,
-        )
+        overhead = 0 if self._endpoint.window is None else self._overhead(whole)
         return Limits(
-            window=self._endpoint.window,
-            overhead=prompt_tokens(asking, self._options.chars_per_token),
-            items=self._options.units_per_request,
-            chars_per_token=self._options.chars_per_token,
+            self._endpoint.window, overhead, self._options.units_per_request, self._options.chars_per_token
         )
+
+    def _overhead(self, whole: Task) -> int:
+        """Tokens of rubric and schema of a request for all that ``whole`` wants."""
+        bare = whole.narrowed(whole.asked[:1], whole.relevance_of[:1], whole.extra, frozenset())
+        asking = task_prompt(bare, draw_canary(whole.language), self._prompts)
+        return prompt_tokens(asking, self._options.chars_per_token)
 
     async def _questions(
         self, talk: Conversation, request: JudgeRequest, language: Language

@@ -17,6 +17,8 @@ def is_cjk(char: str) -> bool:
 def detect_language(*texts: str | None) -> Language:
     """The language of ``texts`` taken together: ``zh`` if more than 15 % of their letters are Chinese,
     else ``en``."""
+    if all(text is None or text.isascii() for text in texts):
+        return "en"
     letters = [char for text in texts if text for char in text if char.isalpha()]
     chinese = sum(map(is_cjk, letters))
     return "zh" if chinese > CJK_SHARE * len(letters) else "en"

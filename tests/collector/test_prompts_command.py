@@ -28,7 +28,7 @@ def test_export_writes_a_folder_that_a_judge_takes(
     assert run(["prompts", "export", str(folder)]) == 0
     assert {p.relative_to(folder).as_posix() for p in folder.rglob("*.md")} == {*prompt_files(), "README.md"}
     changed = folder / "en" / "grounding.md"
-    changed.write_text(changed.read_text("utf-8").replace("Check the units", "Check all units"), "utf-8")
+    changed.write_text(changed.read_text("utf-8").replace("Check units", "Check all units"), "utf-8")
     capsys.readouterr()
     assert run(["prompts", "show", "--prompts", str(folder), "--language", "en", "grounding"]) == 0
     shown = capsys.readouterr().out

@@ -79,8 +79,14 @@ class Seen:
 
     @property
     def units(self) -> dict[int, str]:
-        """The sentences that want a verdict, the canary left out."""
-        return {number: text for kind, number, _, text in self.items if kind == "U" and number > 1}
+        """The sentences that want a verdict; the last is the canary, and left out."""
+        numbered = {number: text for kind, number, _, text in self.items if kind == "U" and number}
+        return dict(list(numbered.items())[:-1])
+
+    @property
+    def canary(self) -> int:
+        """The number of the canary."""
+        return max((number for kind, number, *_ in self.items if kind == "U"), default=0)
 
     @property
     def documents(self) -> dict[int, str]:
@@ -101,9 +107,9 @@ def good_reply(
         answer = seen.items[0][3]
         return {"questions": [f"{answer} ({n})?" for n in (1, 2, 3)], "evasive": "no"}
     documents = seen.documents
-    reply: dict[str, Any] = {"claims": [claim(1, "", "", "NOT_FOUND", seen)]}
+    reply: dict[str, Any] = {"claims": []}
     for kind, number, cites, text in seen.items:
-        if kind == "U" and number > 1:
+        if kind == "U" and number and number != seen.canary:
             holders = [rank for rank, content in documents.items() if text.rstrip(".。") in content]
             verdict = says(text, documents) if says else ("SUPPORTED" if holders else "NOT_FOUND")
             quote = text.rstrip(".。") if verdict != "NOT_FOUND" else ""
@@ -114,6 +120,7 @@ def good_reply(
                     {"doc": rank, "says": "SUPPORTED" if rank in holders else "NOT_FOUND"} for rank in pairs
                 ]
             reply["claims"].append(entry)
+    reply["claims"].append(claim(seen.canary, "", "", "NOT_FOUND", seen))
     question = next((text for kind, _, _, text in seen.items if kind == "Q"), "")
     decoy = max(documents, default=0)
     reply["relevance"] = [

@@ -14,6 +14,7 @@ from ragtrace.judges._chat.parts import (
     shown_documents,
 )
 from ragtrace.judges._chat.quotes import Evidence
+from ragtrace.judges._chat.rounds import STEERED
 from ragtrace.judges.base import Fault, JudgeReply, JudgeRequest, ReferenceClaim, Usage, Want
 from ragtrace.model import Claim, JudgedClaim, Need, Status, Support, Unit, Verdict
 
@@ -155,6 +156,6 @@ def _faults(
     }
     for want in sorted(wants):
         missing, part = empty[want]
-        if missing or (part.error == "steered"):
+        if missing or (part.error == STEERED):
             status = Status.TIMED_OUT if part.timed_out else Status.JUDGE_ERROR
             yield Fault(want, status, part.error or "incomplete")

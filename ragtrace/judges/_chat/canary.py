@@ -32,13 +32,11 @@ def draw_canary(language: Language, token: Callable[[int], str] = secrets.token_
     )
 
 
-def canary_holds(supports: list[Support | None], decoy_helps: bool | None) -> bool | None:
-    """Whether the canary was judged rightly; ``None`` when it was not judged.
+def canary_holds(supports: list[Support | None]) -> bool | None:
+    """Whether the canary claim was judged rightly; ``None`` when it was not judged.
 
-    ``supports`` are the verdicts on the canary claim (``None`` = called no claim, which is wrong as well).
+    ``supports`` are the verdicts on it (``None`` = called no claim, which is wrong as well).
     """
-    if decoy_helps:
-        return False
     if not supports:
         return None
     return all(support in (Support.CONTRADICTED, Support.NOT_FOUND) for support in supports)

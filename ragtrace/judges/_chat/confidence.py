@@ -10,9 +10,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ragtrace.judges._chat.completion import TokenProbability
 from ragtrace.judges._chat.entries import Entry
 from ragtrace.judges._chat.schemas import VERDICTS
-from ragtrace.judges._chat.wire import TokenProbability
 from ragtrace.model import Support
 
 _VERDICT = re.compile(r'(?<!\\)"verdict"\s*:\s*"')

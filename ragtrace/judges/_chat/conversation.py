@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from ragtrace.errors import JudgeError
 from ragtrace.judges._chat.canary import draw_canary
+from ragtrace.judges._chat.completion import Completion
 from ragtrace.judges._chat.confidence import claim_confidences, with_threshold
 from ragtrace.judges._chat.endpoint import Endpoint
 from ragtrace.judges._chat.entries import Entry, Findings, Task
@@ -14,7 +15,7 @@ from ragtrace.judges._chat.quotes import Evidence
 from ragtrace.judges._chat.reading import read_findings, read_questions
 from ragtrace.judges._chat.rendering import Prompt, questions_prompt, task_prompt
 from ragtrace.judges._chat.tokens import estimate_tokens, prompt_tokens
-from ragtrace.judges._chat.wire import Completion, WindowExceeded
+from ragtrace.judges._chat.wire import WindowExceeded
 from ragtrace.judges.base import Usage
 from ragtrace.judges.prompting import PromptSet
 from ragtrace.model import Language

@@ -46,7 +46,7 @@ def disputes(task: Task, found: Findings) -> tuple[Dispute, ...]:
         for index, entry in enumerate(known)
         if disputed(entry, evidence)
     ]
-    return tuple(Dispute(entry, index, number) for number, (entry, index) in enumerate(entries, 2))
+    return tuple(Dispute(entry, index, number) for number, (entry, index) in enumerate(entries, 1))
 
 
 def dispute_task(task: Task, open_: Sequence[Dispute]) -> Task:

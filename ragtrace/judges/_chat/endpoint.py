@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 import openai
 
 from ragtrace.errors import JudgeError, JudgeTimeout, JudgeUnavailable
+from ragtrace.judges._chat.completion import Completion
 from ragtrace.judges._chat.limiter import Limiter, Sleep
 from ragtrace.judges._chat.options import MIN_WINDOW, ChatOptions
 from ragtrace.judges._chat.pressure import Circuit, RetryBudget, backoff
 from ragtrace.judges._chat.rendering import Prompt
 from ragtrace.judges._chat.traits import CAPS, Traits, learn
-from ragtrace.judges._chat.wire import Completion, Refused, Transient, send
+from ragtrace.judges._chat.wire import Refused, Transient, send
 
 
 @dataclass(frozen=True, slots=True)

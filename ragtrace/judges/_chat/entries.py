@@ -94,7 +94,8 @@ class Entry:
 class Findings:
     """What replies to a task said so far: item number → claims, rank → relevance, the extra part.
 
-    ``canary`` says whether the known claim was judged rightly (``None`` = not judged at all); ``ignored``
+    ``canary`` says whether the known claim was judged rightly (``None`` = not judged at all), ``decoy``
+    whether the decoy document was called helpful, which makes all relevance beside it worthless; ``ignored``
     counts entries that nobody asked for, repeats and values outside the enum; ``cut`` says that a reply ended
     early, ``problem`` what was wrong with the last reply.
     """
@@ -104,6 +105,7 @@ class Findings:
     needs: tuple[Need, ...] | None = None
     extra_claims: tuple[str, ...] | None = None
     canary: bool | None = None
+    decoy: bool = False
     ignored: int = 0
     cut: bool = False
     problem: str | None = None
@@ -116,6 +118,7 @@ class Findings:
             needs=self.needs if self.needs is not None else later.needs,
             extra_claims=self.extra_claims if self.extra_claims is not None else later.extra_claims,
             canary=later.canary if self.canary is None else self.canary,
+            decoy=self.decoy or later.decoy,
             ignored=self.ignored + later.ignored,
             cut=later.cut,
             problem=later.problem,

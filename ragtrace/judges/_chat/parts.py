@@ -10,7 +10,7 @@ from ragtrace.judges._chat.entries import Entry, Item, Shown, Task
 from ragtrace.judges._chat.fence import visible
 from ragtrace.judges._chat.planning import numbered
 from ragtrace.judges._chat.quotes import normalised
-from ragtrace.judges._chat.rounds import Settled
+from ragtrace.judges._chat.rounds import DECOY, STEERED, Settled
 from ragtrace.judges.base import JudgeRequest, Want
 from ragtrace.model import Interaction, Language, Need, Turn, Unit
 from ragtrace.text.segment import units as cut_units
@@ -117,8 +117,9 @@ def claims_part(settled: Sequence[Settled], kept_ratio: float) -> ClaimsPart:
     """The findings of all requests of a call, put together. One steered request spoils them all: the text
     that did it is in the others' interaction too."""
     errors = [each.error for each in settled if each.error is not None]
-    if steered := [error for error in errors if error.reason == "steered"]:
-        return failed_claims(steered[0])
+    reasons = {error.reason for error in errors}
+    if STEERED in reasons:
+        return failed_claims(JudgeError(STEERED))
     part = ClaimsPart(kept_ratio=kept_ratio)
     for each in settled:
         units = {item.number: item.unit for item in each.task.asked}
@@ -126,7 +127,7 @@ def claims_part(settled: Sequence[Settled], kept_ratio: float) -> ClaimsPart:
         part = replace(
             part,
             entries={**part.entries, **found},
-            relevance={**part.relevance, **each.found.relevance},
+            relevance={} if DECOY in reasons else {**part.relevance, **each.found.relevance},
             needs=part.needs if part.needs is not None else each.found.needs,
             extra_claims=part.extra_claims if part.extra_claims is not None else each.found.extra_claims,
             ignored=part.ignored + each.found.ignored,

@@ -13,7 +13,7 @@ from itertools import pairwise, zip_longest
 
 from ragtrace.judges._chat.entries import Item, Shown, Task
 from ragtrace.judges._chat.relatedness import Passage, Relatedness, passages, terms
-from ragtrace.judges._chat.rendering import CANARY_NUMBER, expected_output
+from ragtrace.judges._chat.rendering import expected_output
 from ragtrace.judges._chat.tokens import estimate_tokens
 
 ITEMS_PER_EVIDENCE_REQUEST = 8
@@ -54,7 +54,7 @@ class Plan:
 
 def numbered(items: Sequence[Item]) -> tuple[Item, ...]:
     """Items that want a verdict, numbered as the requests will; number 0 stays context."""
-    number, made = CANARY_NUMBER, []
+    number, made = 0, []
     for item in items:
         if item.number:
             number += 1

@@ -27,8 +27,9 @@ def _same_script(question: str, answer: str) -> bool:
 
     An answer in mixed script, or without letters, allows either.
     """
-    letters = [char for char in answer if char.isalpha()]
-    wide = sum(map(is_cjk, letters))
-    if wide > 0.5 * len(letters):
+    wide = 0 if answer.isascii() else sum(map(is_cjk, answer))
+    letters = sum(map(str.isalpha, answer)) if wide else 0
+    if wide > 0.5 * letters and wide:
         return detect_language(question) == "zh"
-    return not (letters and not wide) or not any(map(is_cjk, question))
+    foreign = not question.isascii() and any(map(is_cjk, question))
+    return bool(wide) or not foreign or not any(map(str.isalpha, answer))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
+from functools import lru_cache
 
 from ragtrace.judges._chat.entries import Shown
 from ragtrace.judges._chat.fence import visible
@@ -17,6 +18,7 @@ _EDGE = " \t\n.,;:!?\"'()[]。、"
 _SAME = str.maketrans("“”„«»「」『』‘’‚–—−‐‑", '"' * 9 + "'" * 3 + "-" * 5)
 
 
+@lru_cache(maxsize=256)
 def normalised(text: str) -> str:
     """``text`` for comparison: full-width folded, case folded, markup and needless spaces gone.
 

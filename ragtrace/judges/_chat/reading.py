@@ -7,7 +7,7 @@ from typing import Any
 
 from ragtrace.judges._chat.canary import canary_holds
 from ragtrace.judges._chat.entries import Entry, Findings, Item, Task
-from ragtrace.judges._chat.rendering import CANARY_NUMBER, decoy_number
+from ragtrace.judges._chat.rendering import canary_number, decoy_number
 from ragtrace.judges.replies import (
     is_no_claim,
     read_flag,
@@ -36,7 +36,7 @@ def read_findings(text: str, task: Task, confidences: Iterable[float | None] = (
     if last_key == "claims":
         claims = _without_last(claims)
     helps, ignored_documents = _relevance(reply, task)
-    decoy = helps.pop(decoy_number(task), None) if task.relevance_of else None
+    decoy = helps.pop(decoy_number(task), False)
     wants_needs = task.extra and task.call == "grounding" and last_key != "needs"
     wants_extra = task.extra and task.call == "reference" and last_key != "extra"
     return Findings(
@@ -44,7 +44,8 @@ def read_findings(text: str, task: Task, confidences: Iterable[float | None] = (
         relevance=helps,
         needs=_needs(reply) if wants_needs else None,
         extra_claims=_extra(reply) if wants_extra else None,
-        canary=canary_holds(canary, decoy) if task.asked else (None if decoy is None else not decoy),
+        canary=canary_holds(canary),
+        decoy=decoy,
         ignored=ignored + ignored_documents,
         cut=cut,
         problem=_problem(text, reply, cut, ignored + ignored_documents),
@@ -86,7 +87,7 @@ def _claims(
         support = read_support(verdict)
         if support is None and not is_no_claim(verdict):
             ignored += 1
-        elif number == CANARY_NUMBER and asked:
+        elif number == canary_number(task) and asked:
             canary.append(support)
         elif number is None or number not in asked:
             ignored += 1

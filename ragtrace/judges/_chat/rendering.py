@@ -13,9 +13,6 @@ from ragtrace.judges._chat.schemas import Schema, questions_schema, task_schema
 from ragtrace.judges.prompting import PromptSet
 from ragtrace.model import Language
 
-CANARY_NUMBER = 1
-"""The canary claim is the first item, so that no cut reply loses it; the planner numbers items from 2."""
-
 _TOKENS_PER_CLAIM, _TOKENS_PER_DOCUMENT, _TOKENS_FOR_EXTRA, _TOKENS_PER_QUESTION = 130, 14, 300, 60
 
 
@@ -72,6 +69,11 @@ def expected_output(task: Task) -> int:
     return claims + relevance + (_TOKENS_FOR_EXTRA if task.extra else 0) + 40
 
 
+def canary_number(task: Task) -> int:
+    """The number of the canary claim: behind all that the request asks."""
+    return max((item.number for item in task.asked), default=0) + 1
+
+
 def decoy_number(task: Task) -> int:
     """The number of the decoy document: behind all that the request shows."""
     return max((document.rank for document in task.documents), default=0) + 1
@@ -88,11 +90,11 @@ def _lines(task: Task, canary: Canary) -> list[tuple[str, str]]:
     lines = [("Q", visible(task.question))] if task.question else []
     if task.rewritten:
         lines.append(("Q rewritten", visible(task.rewritten)))
-    if task.asked:
-        lines.append((f"U{CANARY_NUMBER}", canary.claim))
     for entry in task.items:
         cites = " cites " + ",".join(map(str, entry.cites)) if entry.number and entry.cites else ""
         lines.append((f"U{entry.number}{cites}" if entry.number else "U", visible(entry.text)))
+    if task.asked:
+        lines.append((f"U{canary_number(task)}", canary.claim))
     if task.answer is not None:
         lines.append(("A", visible(task.answer)))
     return lines

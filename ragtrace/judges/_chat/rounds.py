@@ -13,6 +13,9 @@ from ragtrace.judges._chat.wire import WindowExceeded
 Ask = Callable[[Task], Awaitable[Findings]]
 
 MAX_ROUNDS = 16
+STEERED, DECOY = "steered", "decoy_relevant"
+"""Reasons: the canary claim was called supported, or no claim, so nothing that the call says counts; the
+decoy document was called relevant, so no relevance that it gives does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +34,7 @@ async def settle(task: Task, ask: Ask) -> Settled:
         WindowExceeded: a request was too large; the caller has to plan anew.
     """
     collected = await _collect(task, ask)
-    if collected.error is not None and collected.error.reason == "steered":
+    if collected.error is not None and collected.error.reason == STEERED:
         return collected
     open_ = disputes(task, collected.found)
     if not open_:
@@ -39,7 +42,7 @@ async def settle(task: Task, ask: Ask) -> Settled:
     again: Findings | None = None
     if collected.error is None:
         second = await _collect(dispute_task(task, open_), ask)
-        if second.error is not None and second.error.reason == "steered":
+        if second.error is not None and second.error.reason == STEERED:
             return replace(collected, error=second.error)
         again = second.found
     return replace(collected, found=resolved(task, collected.found, open_, again))
@@ -50,7 +53,7 @@ async def _collect(task: Task, ask: Ask) -> Settled:
     for round_ in range(MAX_ROUNDS):
         rest = remaining(task, found, portion)
         if rest is None:
-            return Settled(task, found)
+            return Settled(task, found, JudgeError(DECOY) if found.decoy else None)
         try:
             reply = await ask(rest)
         except WindowExceeded:
@@ -58,7 +61,9 @@ async def _collect(task: Task, ask: Ask) -> Settled:
         except JudgeError as error:
             return Settled(task, _vouched(found), error)
         if reply.canary is False:
-            return Settled(task, Findings(), JudgeError("steered"))
+            return Settled(task, Findings(), JudgeError(STEERED))
+        if reply.decoy:
+            task, reply = replace(task, relevance_of=()), replace(reply, relevance={})
         gained = gains(found, reply)
         found = found.joined(reply)
         if reply.cut:

@@ -25,7 +25,7 @@ def task_schema(task: Task, bounded: bool) -> Schema:
     properties: Schema = {}
     if task.asked:
         n = len(task.asked) + 1
-        properties["claims"] = _array(_claim(task), bounded, most=n * _CLAIMS_PER_ITEM)
+        properties["claims"] = _array(_claim(task), bounded, n * _CLAIMS_PER_ITEM, least=n)
     if task.relevance_of:
         n = len(task.relevance_of) + 1
         properties["relevance"] = _array(_object(doc=_INTEGER, helps=_enum(YES_NO)), bounded, n, least=n)

@@ -27,11 +27,9 @@ def entry(unit: int, verdict: str, quote: str = "", claim: str = "", **more: Any
     return {"unit": unit, "claim": claim, "quote": quote, "verdict": verdict, **more}
 
 
-CANARY = entry(1, "NOT_FOUND")
-
-
 def claims(*entries: dict[str, Any]) -> dict[str, Any]:
-    return {"claims": [CANARY, *entries]}
+    """A reply, with the canary behind the last sentence judged rightly."""
+    return {"claims": [*entries, entry(max(each["unit"] for each in entries) + 1, "NOT_FOUND")]}
 
 
 def supports(reply: JudgeReply) -> list[Support | None]:
@@ -148,10 +146,10 @@ async def test_the_schema_goes_into_the_rubric_where_the_endpoint_takes_none(ben
 @pytest.mark.parametrize(
     ("question", "answer", "forced", "word"),
     [
-        ("How long?", A, None, "Check the units"),
+        ("How long?", A, None, "Check units"),
         ("多久？", "三天退款。", None, "核查回答"),
         ("How long?", A, "zh", "核查回答"),
-        ("多久？", "三天退款。", "en", "Check the units"),
+        ("多久？", "三天退款。", "en", "Check units"),
     ],
 )
 async def test_prompts_are_in_the_interactions_language(
@@ -179,7 +177,7 @@ async def test_earlier_turns_and_the_rewritten_question_are_shown(bench: Any) ->
 
     def script(seen: Seen) -> Answer:
         return claims(
-            entry(2, "SUPPORTED", "Ann Lee founded Acme"), entry(3, "SUPPORTED", "Ann left in 2004")
+            entry(1, "SUPPORTED", "Ann Lee founded Acme"), entry(2, "SUPPORTED", "Ann left in 2004")
         )
 
     judge = bench(script)
@@ -209,9 +207,9 @@ async def test_claims_inherit_their_sentence(bench: Any) -> None:
     answer = f"Refunds take 3 days and shipping is free [2]. {A}"
     judge = bench(
         claims(
-            entry(2, "SUPPORTED", A, "Refunds take 3 days"),
-            entry(2, "SUPPORTED", B, "Shipping is free"),
-            entry(3, "SUPPORTED", A),
+            entry(1, "SUPPORTED", A, "Refunds take 3 days"),
+            entry(1, "SUPPORTED", B, "Shipping is free"),
+            entry(2, "SUPPORTED", A),
         )
     )
     reply = await judge.ask(two_documents(answer), Want.VERDICTS)
@@ -222,7 +220,7 @@ async def test_claims_inherit_their_sentence(bench: Any) -> None:
 
 async def test_a_claim_in_another_language_keeps_the_sentences_words(bench: Any) -> None:
     """The verdict counts, the foreign paraphrase is not shown."""
-    judge = bench(claims(entry(2, "SUPPORTED", "三天退款", "Refunds take three days")))
+    judge = bench(claims(entry(1, "SUPPORTED", "三天退款", "Refunds take three days")))
     reply = await judge.ask(make_interaction("多久？", ["三天退款。"], "三天退款。"), Want.VERDICTS)
     assert only(reply).claim.text == "三天退款。"
     assert supports(reply) == [S]
@@ -230,7 +228,7 @@ async def test_a_claim_in_another_language_keeps_the_sentences_words(bench: Any)
 
 async def test_no_claim_leaves_no_claim(bench: Any) -> None:
     """A sentence that states nothing counts nowhere, and that is no fault."""
-    judge = bench(claims(entry(2, "NO_CLAIM"), entry(3, "SUPPORTED", B)))
+    judge = bench(claims(entry(1, "NO_CLAIM"), entry(2, "SUPPORTED", B)))
     reply = await judge.ask(two_documents(f"{A} {B}"), Want.VERDICTS)
     assert [claim.claim.text for claim in reply.claims] == [B]
     assert reply.faults == ()
@@ -238,7 +236,7 @@ async def test_no_claim_leaves_no_claim(bench: Any) -> None:
 
 async def test_the_documents_of_a_verdict_are_those_that_hold_the_quote(bench: Any) -> None:
     """Code finds them; the model is not asked."""
-    judge = bench(claims(entry(2, "CONTRADICTED", "shipping is FREE")))
+    judge = bench(claims(entry(1, "CONTRADICTED", "shipping is FREE")))
     verdict = only(await judge.ask(two_documents(), Want.VERDICTS)).verdict
     assert verdict is not None
     assert (verdict.support, verdict.documents, verdict.quote) == (C, (2,), "shipping is FREE")
@@ -247,11 +245,11 @@ async def test_the_documents_of_a_verdict_are_those_that_hold_the_quote(bench: A
 @pytest.mark.parametrize(
     ("second", "support"),
     [
-        (entry(2, "SUPPORTED", A), S),
-        (entry(2, "CONTRADICTED", B), C),
-        (entry(2, "NOT_FOUND"), N),
-        (entry(2, "SUPPORTED", "invented again"), N),
-        (entry(2, "CONTRADICTED", "invented again"), N),
+        (entry(1, "SUPPORTED", A), S),
+        (entry(1, "CONTRADICTED", B), C),
+        (entry(1, "NOT_FOUND"), N),
+        (entry(1, "SUPPORTED", "invented again"), N),
+        (entry(1, "CONTRADICTED", "invented again"), N),
     ],
 )
 async def test_a_verdict_on_an_invented_quote_is_asked_again_once(
@@ -259,7 +257,7 @@ async def test_a_verdict_on_an_invented_quote_is_asked_again_once(
 ) -> None:
     """Only the disputed claim is asked about; without evidence it ends as not found."""
     answer = f"Refunds are quick. {B}"
-    first = claims(entry(2, "SUPPORTED", "Refunds are paid at once"), entry(3, "SUPPORTED", B))
+    first = claims(entry(1, "SUPPORTED", "Refunds are paid at once"), entry(2, "SUPPORTED", B))
     judge = bench(first, claims(second))
     reply = await judge.ask(two_documents(answer), Want.VERDICTS)
     assert supports(reply) == [support, S]
@@ -276,7 +274,7 @@ async def test_a_dispute_is_shown_only_the_documents_that_may_decide_it(bench: A
         for n, word in enumerate(["rust", "kelp", "moss", "jade", "opal", "lava"])
     ]
     answer = "Opal is a gem [1]."
-    judge = bench(claims(entry(2, "SUPPORTED", "made up", pairs=[])), claims(entry(2, "NOT_FOUND", pairs=[])))
+    judge = bench(claims(entry(1, "SUPPORTED", "made up", pairs=[])), claims(entry(1, "NOT_FOUND", pairs=[])))
     await judge.ask(make_interaction("Opal?", documents, answer), Want.VERDICTS)
     shown = judge.server.requests[1].documents
     assert 1 in shown
@@ -286,7 +284,7 @@ async def test_a_dispute_is_shown_only_the_documents_that_may_decide_it(bench: A
 
 async def test_a_dispute_that_cannot_be_asked_again_is_undecided(bench: Any) -> None:
     """Not found would be a verdict that nobody gave."""
-    first = claims(entry(2, "SUPPORTED", "made up"), entry(3, "SUPPORTED", B))
+    first = claims(entry(1, "SUPPORTED", "made up"), entry(2, "SUPPORTED", B))
     judge = bench(first, Chat(None, finish="content_filter"))
     reply = await judge.ask(two_documents(f"Refunds are quick. {B}"), Want.VERDICTS)
     assert supports(reply) == [None, S]
@@ -294,10 +292,10 @@ async def test_a_dispute_that_cannot_be_asked_again_is_undecided(bench: Any) -> 
 
 async def test_a_literal_claim_is_not_left_unfound(bench: Any) -> None:
     """It stands in a document word for word: the judge is asked again, and then believed."""
-    judge = bench(claims(entry(2, "NOT_FOUND")), claims(entry(2, "SUPPORTED", A)))
+    judge = bench(claims(entry(1, "NOT_FOUND")), claims(entry(1, "SUPPORTED", A)))
     assert supports(await judge.ask(two_documents(), Want.VERDICTS)) == [S]
     denied = "It is false that refunds take 3 days."
-    judge = bench(claims(entry(2, "NOT_FOUND")), claims(entry(2, "CONTRADICTED", denied)))
+    judge = bench(claims(entry(1, "NOT_FOUND")), claims(entry(1, "CONTRADICTED", denied)))
     assert supports(await judge.ask(make_interaction("Q?", [denied], A), Want.VERDICTS)) == [C]
 
 
@@ -308,22 +306,22 @@ async def test_each_cited_document_gets_its_own_verdict(bench: Any) -> None:
         {"doc": "2", "says": "NOT_FOUND"},
         {"doc": 9, "says": "SUPPORTED"},
     ]
-    judge = bench(claims(entry(2, "SUPPORTED", A, pairs=pairs)))
+    judge = bench(claims(entry(1, "SUPPORTED", A, pairs=pairs)))
     claim = only(await judge.ask(two_documents("Refunds take 3 days [1][2]."), Want.VERDICTS))
     assert {rank: verdict and verdict.support for rank, verdict in claim.pairs.items()} == {1: S, 2: N}
 
 
 async def test_a_missing_pair_verdict_follows_from_the_quote_or_is_unknown(bench: Any) -> None:
     """Document 1 holds the quote, of document 2 nobody spoke."""
-    judge = bench(claims(entry(2, "SUPPORTED", A)))
+    judge = bench(claims(entry(1, "SUPPORTED", A)))
     claim = only(await judge.ask(two_documents("Refunds take 3 days [1][2]."), Want.VERDICTS))
     assert {rank: verdict and verdict.support for rank, verdict in claim.pairs.items()} == {1: S, 2: None}
 
 
 async def test_what_was_not_found_no_cited_document_supports(bench: Any) -> None:
     """A contradiction between claim and pair is asked again; what stays not found is so for every pair."""
-    odd = entry(2, "NOT_FOUND", pairs=[{"doc": 2, "says": "SUPPORTED"}])
-    judge = bench(claims(odd), claims(entry(2, "NOT_FOUND", pairs=[{"doc": 2, "says": "NOT_FOUND"}])))
+    odd = entry(1, "NOT_FOUND", pairs=[{"doc": 2, "says": "SUPPORTED"}])
+    judge = bench(claims(odd), claims(entry(1, "NOT_FOUND", pairs=[{"doc": 2, "says": "NOT_FOUND"}])))
     claim = only(await judge.ask(two_documents("Refunds are quick [2]."), Want.VERDICTS))
     assert claim.verdict is not None
     assert claim.verdict.support is N
@@ -404,8 +402,8 @@ async def test_a_reference_is_compared_sentence_by_sentence(bench: Any) -> None:
     def script(seen: Seen) -> Answer:
         return {
             "claims": [
-                CANARY | {"in_answer": "no"},
-                entry(2, "SUPPORTED", A, in_answer="yes"),
+                entry(1, "SUPPORTED", A, in_answer="yes"),
+                entry(2, "NOT_FOUND", in_answer="no"),
                 entry(3, "NOT_FOUND", in_answer="no"),
             ],
             "relevance": [{"doc": n, "helps": "yes" if n == 1 else "no"} for n in (1, 2, 3)],
@@ -513,7 +511,7 @@ def with_logprobs(reply: dict[str, Any], probabilities: dict[str, float]) -> Cha
 async def test_the_probability_of_the_verdict_is_the_confidence(bench: Any) -> None:
     """Found at its place in the JSON, over the alternatives that are verdicts, prefixes counted in."""
     probabilities = {"SUPPORTED": 0.5, "SUPP": 0.1, "NOT": 0.2, "CON": 0.1, "banana": 0.1}
-    judge = bench(with_logprobs(claims(entry(2, "SUPPORTED", A)), probabilities), logprobs=True)
+    judge = bench(with_logprobs(claims(entry(1, "SUPPORTED", A)), probabilities), logprobs=True)
     verdict = only(await judge.ask(two_documents(), Want.VERDICTS)).verdict
     assert verdict is not None
     assert verdict.confidence == pytest.approx(0.6 / 0.9)
@@ -525,7 +523,7 @@ async def test_a_fitted_threshold_decides(bench: Any, threshold: float, support:
     """Below it a supported claim is not found; the confidence stays to be seen."""
     answer = "Refunds are quick."
     probabilities = {"SUPPORTED": 0.6, "NOT_FOUND": 0.4}
-    chat = with_logprobs(claims(entry(2, "SUPPORTED", A)), probabilities)
+    chat = with_logprobs(claims(entry(1, "SUPPORTED", A)), probabilities)
     judge = bench(chat, logprobs=True, threshold=threshold)
     verdict = only(await judge.ask(two_documents(answer), Want.VERDICTS)).verdict
     assert verdict is not None
@@ -539,7 +537,7 @@ async def test_endpoints_without_logprobs_give_no_confidence(bench: Any) -> None
     def script(seen: Seen) -> Answer:
         return Http(400, "logprobs is not supported") if "logprobs" in seen.body else good_reply(seen)
 
-    for answers in ([script], [replace(with_logprobs(claims(entry(2, "SUPPORTED", A)), {}), logprobs=[])]):
+    for answers in ([script], [replace(with_logprobs(claims(entry(1, "SUPPORTED", A)), {}), logprobs=[])]):
         verdict = only(await bench(*answers, logprobs=True).ask(two_documents(), Want.VERDICTS)).verdict
         assert verdict is not None
         assert (verdict.support, verdict.confidence) == (S, None)

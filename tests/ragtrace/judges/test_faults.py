@@ -95,7 +95,7 @@ def with_noise(reply: dict[str, Any]) -> Answer:
         {"verdict": "-1"},
     ]
     return reply | {
-        "claims": [*claims, *claims, *strange, claims[1] | {"claim": "other", "verdict": "N/A"}],
+        "claims": [*claims, *claims, *strange, claims[0] | {"claim": "other", "verdict": "N/A"}],
         "relevance": [
             *relevance,
             *({**entry, "helps": "no"} for entry in relevance),
@@ -257,7 +257,7 @@ async def test_one_bad_verdict_among_good_ones_costs_only_itself(bench: Any) -> 
     """What was judged counts, and the share that was judged is said."""
 
     def change(reply: dict[str, Any]) -> Answer:
-        claims = [e | {"verdict": "N/A"} if e["unit"] == 3 else e for e in reply["claims"]]
+        claims = [e | {"verdict": "N/A"} if e["unit"] == 2 else e for e in reply["claims"]]
         return reply | {"claims": claims}
 
     faithfulness = (await evaluate(bench(grounded(change)))).outcomes["faithfulness"]

@@ -164,7 +164,7 @@ async def test_only_the_missing_sentences_are_asked_again(bench: Any) -> None:
         reply = good_reply(seen)
         if not first:
             first.append(seen)
-            reply["claims"] = [entry for entry in reply["claims"] if entry["unit"] != 3]
+            reply["claims"] = [entry for entry in reply["claims"] if entry["unit"] != 2]
         return reply
 
     judge = bench(script)

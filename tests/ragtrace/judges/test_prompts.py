@@ -46,7 +46,7 @@ async def test_own_prompts_replace_ours_file_by_file(bench: Any, tmp_path: Path)
     """The changed file is sent, the others stay ours, the rule on data cannot be replaced."""
     ours = prompt_files()["en/grounding.md"]
     write(
-        tmp_path, "en/grounding.md", ours.replace("Check the units", "You are a pharmacist. Check the units")
+        tmp_path, "en/grounding.md", ours.replace("Check units", "You are a pharmacist. Check units")
     )
     judge = bench(good_reply, prompts=str(tmp_path))
     await judge.ask(make_interaction(), Want.VERDICTS, Want.QUESTIONS)
@@ -119,7 +119,7 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_the_revision_follows_what_decides_verdicts(tmp_path: Path) -> None:
     """One word in a prompt, the model, an option: each gives another; concurrency and time-outs do not."""
     ours = prompt_files()["en/reference.md"]
-    write(tmp_path, "en/reference.md", ours.replace("right answer", "known right answer"))
+    write(tmp_path, "en/reference.md", ours.replace("the right answer,", "the known right answer,"))
     base: dict[str, Any] = {"base_url": "http://127.0.0.1:9", "model": "m"}
     changes: list[dict[str, Any]] = [
         {},

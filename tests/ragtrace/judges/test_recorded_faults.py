@@ -59,10 +59,10 @@ def verdicts(*supported: bool) -> Script:
 
     def script(seen: Seen) -> Answer:
         reply = good_reply(seen)
-        if seen.call == "grounding" and 2 in seen.units:
+        if seen.call == "grounding" and seen.units:
             quote = seen.documents[1]
-            reply["claims"] = reply["claims"][:1] + [
-                {"unit": 2, "claim": f"claim {n}", "quote": quote if yes else "", "verdict": word}
+            reply["claims"] = reply["claims"][-1:] + [
+                {"unit": 1, "claim": f"claim {n}", "quote": quote if yes else "", "verdict": word}
                 for n, yes in enumerate(supported)
                 for word in ("SUPPORTED" if yes else "NOT_FOUND",)
             ]
