@@ -48,6 +48,7 @@ EXPORT = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
 PROTOBUF = {"content-type": "application/x-protobuf"}
 SENDERS, REQUESTS_AT_ONCE, LARGEST_BODY = 6, 4, 4 * 2**20
 SPOOL_BYTES = 24 * 2**20
+AWAY = frozenset({"ClientConnectorError", "UNAVAILABLE"})
 START_WITHIN, DRAIN_WITHIN = 60.0, 240.0
 SCORED = '"status": "scored"'
 
@@ -349,6 +350,8 @@ class Run:
                     over_grpc = draw.random() < 0.3
                     answer = await (_call(call, body) if over_grpc else self._post(session, body, PROTOBUF))
                     self._answers[answer] += 1
+                    if answer in AWAY:
+                        await asyncio.sleep(1)
                     if answer in {"200", "OK"}:
                         self._acknowledged |= ids
                 await asyncio.sleep(draw.uniform(0.02, 0.3))
@@ -375,14 +378,11 @@ class Run:
             with contextlib.suppress(psutil.NoSuchProcess):
                 await faults[name][1]()
             await asyncio.sleep(self._draw.uniform(0.5, 4))
-            await self._victim.revive()
+            await (self._victim.up() if self._draw.random() < 0.8 else self._victim.revive())
             with contextlib.suppress(psutil.NoSuchProcess):
                 self._victim.most_rss = max(self._victim.most_rss, self._victim.main().memory_info().rss)
 
     async def _kill(self) -> None:
-        # Half of the times as soon as it has come up, or while it does.
-        if self._draw.random() < 0.5:
-            await self._victim.up()
         await asyncio.sleep(self._draw.uniform(0, 2))
         await self._victim.kill(self._draw.randbytes(self._draw.choice([0, 0, 100, 5_000])))
 

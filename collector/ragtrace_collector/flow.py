@@ -49,6 +49,8 @@ class FlowOptions:
     """How long a sender of plain spans waits for the destinations before the spool takes over."""
     retry_after: float = 1.0
     """What a refused sender is told."""
+    patience: float = 30.0
+    """How long an interaction that waited on disk may wait for a judge before it goes on without."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,7 @@ class Flow:
         if self._parking is not None:
             self._out.on_settled = self._parking.look
         self._wake = asyncio.Event()
+        self._taken_back_at = float("-inf")
         self.scorer: Consumer[Sampled] | None = None
         parts.telemetry.watch(Figure.HELD, lambda: float(self._out.spans))
         parts.telemetry.watch(Figure.HELD_BYTES, lambda: float(self._out.bytes))
@@ -152,6 +155,7 @@ class Flow:
             self._sort_logs(item, otlp.read_logs(item.body), number)
         else:
             self._sort(self._triage.sift(item.body, otlp.survey(item.body, is_rag_key)), number)
+            self._taken_back_at = self._clock()
 
     async def _take_logs(self, item: SpanBatch) -> None:
         self._parts.telemetry.count(Figure.LOGS)
@@ -230,7 +234,9 @@ class Flow:
             self._parts.stories.told(held.trace_id, [tell_forwarded(held, decision)])
             await self._out.send(held.spans)
         else:
-            await self.scorer.consume(Sampled(held, decision))
+            # While requests wait on disk all others queue up behind them: what is younger is fresh.
+            patience = self._options.patience if held.first_at <= self._taken_back_at else 0.0
+            await self.scorer.consume(Sampled(held, decision, patience))
 
     async def drain(self, within: float) -> None:
         """Release what is held and wait up to ``within`` seconds until it is out."""

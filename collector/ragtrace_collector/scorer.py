@@ -8,7 +8,9 @@ deadline goes its own way.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -94,11 +96,13 @@ class Scorer:
         self._deliver, self._deliver_late = deliver, deliver_late
         self._resample, self._memory, self._options = resample, memory, options
         self._late_tasks: set[asyncio.Task[None]] = set()
+        self._queue: deque[asyncio.Future[None]] = deque()
         self.in_work = 0
 
     async def consume(self, item: Sampled) -> None:
         """Judge one interaction and hand it on, by its deadline."""
         held, decision, screens = item.held, item.decision, tuple[Evaluation, ...]()
+        await self._turn(item.patience)
         self.in_work += 1
         try:
             if decision.verb is Verb.SCREEN:
@@ -112,6 +116,7 @@ class Scorer:
                 )
         finally:
             self.in_work -= 1
+            self._next_turn()
         await self._remember(held, judgement.evaluations)
         judged = JudgedInteraction(held, decision, _with_sampling(judgement.evaluations, decision), screens)
         await self._deliver(judged)
@@ -123,6 +128,23 @@ class Scorer:
         for task in list(self._late_tasks):
             task.cancel()
         await asyncio.gather(*self._late_tasks, return_exceptions=True)
+
+    async def _turn(self, patience: float) -> None:
+        """Wait for room, ``patience`` seconds at most."""
+        if not patience:
+            return
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(patience):
+                while self.in_work >= self._options.max_pending:
+                    turn = asyncio.get_running_loop().create_future()
+                    self._queue.append(turn)
+                    await turn
+
+    def _next_turn(self) -> None:
+        while self._queue and self.in_work < self._options.max_pending:
+            if not (turn := self._queue.popleft()).done():
+                turn.set_result(None)
+                return
 
     async def _judge(
         self, bench: Bench, held: HeldInteraction, deadline: float, *, late: float

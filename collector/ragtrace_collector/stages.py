@@ -137,10 +137,15 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """An interaction with the decision on it."""
+    """An interaction with the decision on it.
+
+    ``patience`` is how many seconds it may wait for its turn where the judge has no room: none while its
+    spans are fresh, some when they have waited on disk anyway.
+    """
 
     held: HeldInteraction
     decision: Decision
+    patience: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ side by side. It ends when its pipe does, so that it never outlives a killed col
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import secrets
@@ -183,8 +184,10 @@ def _redactor() -> Redactor:
 
 
 def _send(out: BinaryIO, message: Ready | NotReady | Found | Done | Failed) -> None:
-    out.write(to_frame(message))
-    out.flush()
+    # A killed collector reads no more; the end of the other pipe ends this process.
+    with contextlib.suppress(BrokenPipeError):
+        out.write(to_frame(message))
+        out.flush()
 
 
 if __name__ == "__main__":

@@ -97,6 +97,7 @@ class Worker:
         """Hand over a job. Never waits; the outcome is in the result. See :class:`Job` for the arguments."""
         loop = asyncio.get_running_loop()
         pending = Pending(loop.create_future())
+        pending.result.add_done_callback(_look_at)
         if not self._is_up or self._process is None or self._process.stdin is None:
             pending.result.set_exception(WorkerFailure("worker_down"))
             return pending
@@ -198,3 +199,9 @@ class Worker:
     def _kill(self) -> None:
         if self._process is not None and self._process.returncode is None:
             self._process.kill()
+
+
+def _look_at(result: asyncio.Future[tuple[Evaluation, ...]]) -> None:
+    """Whoever waited for a failure may have been cancelled: asyncio need not complain that nobody saw it."""
+    if not result.cancelled():
+        result.exception()

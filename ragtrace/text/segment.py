@@ -99,14 +99,16 @@ def _mask(answer: str, citations: Sequence[Citation]) -> str:
 
 
 def _runs(masked: str, citations: Sequence[Citation]) -> list[_Run]:
-    runs: list[_Run] = []
+    groups: list[list[Citation]] = []
+    end = 0
     for citation in sorted(citations, key=lambda c: (c.start, c.end)):
-        if runs and _joins(masked, runs[-1].end, citation.start):
-            last = runs[-1]
-            runs[-1] = _Run(last.start, max(last.end, citation.end), (*last.citations, citation))
+        if groups and _joins(masked, end, citation.start):
+            groups[-1].append(citation)
+            end = max(end, citation.end)
         else:
-            runs.append(_Run(citation.start, citation.end, (citation,)))
-    return runs
+            groups.append([citation])
+            end = citation.end
+    return [_Run(group[0].start, max(c.end for c in group), tuple(group)) for group in groups]
 
 
 def _joins(masked: str, end: int, start: int) -> bool:

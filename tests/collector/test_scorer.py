@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -124,6 +125,34 @@ async def test_a_score_in_time_leaves_with_its_sampling() -> None:
     (evaluation,) = desk.out[0].evaluations
     assert (evaluation.sampling_probability, evaluation.sampling_rule) == (0.25, "share")
     assert evaluation.outcomes["faithfulness"].value == 0.5
+
+
+async def test_what_waited_on_disk_waits_for_its_turn_and_what_is_fresh_does_not() -> None:
+    """A replay must not be shed as overload; fresh spans must not wait for room."""
+    judging = Judging()
+    desk = Desk(judging, replace(PATIENT, max_pending=1))
+    first = await run(desk, judging)
+    waiting = asyncio.create_task(desk.scorer.consume(Sampled(HELD, DRAWN, patience=30.0)))
+    await asyncio.wait_for(desk.scorer.consume(Sampled(HELD, DRAWN)), 5)
+    assert {outcome.reason for outcome in desk.out[0].evaluations[0].outcomes.values()} == {"overload"}
+    assert (len(judging.jobs), waiting.done()) == (1, False)
+    judging.submitted.clear()
+    judging.jobs[0][2].result.set_result((scored(),))
+    await first
+    await asyncio.wait_for(judging.submitted.wait(), 5)
+    judging.jobs[1][2].result.set_result((scored(),))
+    await waiting
+    assert [is_scored(item.evaluations[0]) for item in desk.out] == [False, True, True]
+
+
+async def test_patience_ends() -> None:
+    """Whatever the judge does, spans from disk leave as well."""
+    judging = Judging()
+    desk = Desk(judging, replace(PATIENT, max_pending=1))
+    first = await run(desk, judging)
+    await asyncio.wait_for(desk.scorer.consume(Sampled(HELD, DRAWN, patience=0.01)), 5)
+    assert desk.out
+    first.cancel()
 
 
 async def test_a_judge_that_hangs_costs_the_scores_and_not_the_time() -> None:
