@@ -25,6 +25,7 @@ from ragtrace.judges._local.contradictions import find_conflict
 from ragtrace.judges._local.corpus import Corpus, find_evidence
 from ragtrace.judges._local.estimate import CLIP
 from ragtrace.judges._local.features import chinese_features, english_features
+from ragtrace.judges._local.likeness import likeness_features
 from ragtrace.judges._local.passages import Reader
 from ragtrace.judges._local.questions import read_question
 from ragtrace.judges._local.relevance import known_tokens, relevance_features
@@ -48,6 +49,10 @@ RELEVANCE = {
     "en": {"clapnq": "Apache-2.0", "xquad_en": "CC BY-SA 4.0"},
     "zh": {"xquad_zh": "CC BY-SA 4.0"},
 }
+LIKENESS = {
+    "en": {"openqa_nq301": "MIT", "evouna": "Apache-2.0"},
+    "zh": {"halluqa": "Apache-2.0"},
+}
 CONSTRUCTED = frozenset({"cmrc_swap_zh"})
 """Sets whose claims nobody wrote as claims: they say how features scatter, not how often a claim holds."""
 THRESHOLDS = {"support": {"en": 0.5, "zh": 0.4}, "covered": 0.5, "answered": 0.5}
@@ -69,7 +74,7 @@ def main() -> None:
         "date": arguments.date,
         "data": {
             name: licence
-            for sets in (*SUPPORT.values(), *RELEVANCE.values())
+            for sets in (*SUPPORT.values(), *RELEVANCE.values(), *LIKENESS.values())
             for name, licence in sets.items()
         },
         "thresholds": THRESHOLDS,
@@ -79,6 +84,9 @@ def main() -> None:
         },
         "relevance": {
             language: fit(arguments.data, sets, relevance_measure) for language, sets in RELEVANCE.items()
+        },
+        "likeness": {
+            language: fit(arguments.data, sets, likeness_measure) for language, sets in LIKENESS.items()
         },
     }
     TARGET.write_text(json.dumps(table, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -162,6 +170,13 @@ def relevance_measure(row: Row) -> Mapping[str, float]:
     """Features of a row's question against its context."""
     need, corpus = read_question(row["question"]), _corpus(row)
     return relevance_features(need, corpus, known_tokens(need, corpus))
+
+
+def likeness_measure(row: Row) -> Mapping[str, float]:
+    """Features of a row's answer against the reference that it overlaps most."""
+    answer, question = read_claim(row["answer"]), read_claim(row["question"])
+    found = [likeness_features(answer, read_claim(text), question) for text in row["reference"]]
+    return max(found, key=lambda features: features["recall"] + features["overlap"])
 
 
 def _corpus(row: Row) -> Corpus:

@@ -44,7 +44,34 @@ PEERS = (
 )
 """Calls, input and output tokens that others were measured to take for the same shape of sample. The last two
 give one label a metric and no claims."""
-WORDS = ["pump", "seal", "valve", "rotor", "shift", "grid", "steam", "panel", "alarm", "audit", "budget", "plant", "inlet", "outlet", "region", "winter", "coolant", "pressure", "threshold", "manual", "committee", "record", "technician", "interval", "vibration", "schedule"]
+WORDS = [
+    "pump",
+    "seal",
+    "valve",
+    "rotor",
+    "shift",
+    "grid",
+    "steam",
+    "panel",
+    "alarm",
+    "audit",
+    "budget",
+    "plant",
+    "inlet",
+    "outlet",
+    "region",
+    "winter",
+    "coolant",
+    "pressure",
+    "threshold",
+    "manual",
+    "committee",
+    "record",
+    "technician",
+    "interval",
+    "vibration",
+    "schedule",
+]
 
 
 @dataclass(frozen=True)

@@ -248,7 +248,8 @@ def _correctness(
     reply: JudgeReply, row: LabelledRow, asked: tuple[Unit, ...], similarity: float | None
 ) -> tuple[float | None, bool | None]:
     evidence = Evidence(row.interaction, reply, asked, reference_similarity=similarity, language=row.language)
-    metric = AnswerCorrectness() if similarity is not None else AnswerCorrectness(weights=(1.0, 0.0))
+    measured = similarity is not None or reply.reference_similarity is not None
+    metric = AnswerCorrectness() if measured else AnswerCorrectness(weights=(1.0, 0.0))
     value = metric.score(evidence).value
     return (value, value >= POSITIVE) if value is not None else (None, None)
 

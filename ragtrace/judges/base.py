@@ -89,6 +89,7 @@ class JudgeReply:
     reference_claims     the claims of the reference
     unsupported_answer_claims  claims of the answer that the reference does not hold
     reference_relevance  as ``relevance``, given question and reference
+    reference_similarity  0..1, how alike answer and reference are (judges that need no embedder for it)
     kept_ratio           share of the documents' text that was seen
     ignored              entries of the judge's replies that counted for nothing: ids that nobody asked about,
                          repeats, values outside the enum
@@ -103,6 +104,7 @@ class JudgeReply:
     reference_claims: tuple[ReferenceClaim, ...] = ()
     unsupported_answer_claims: tuple[str, ...] | None = None
     reference_relevance: Mapping[int, float | None] = field(default_factory=dict)
+    reference_similarity: float | None = None
     kept_ratio: float = 1.0
     ignored: int = 0
     usage: Usage = Usage()

@@ -69,6 +69,7 @@ class EmbeddedJudge:
             reference_claims=by_reference.reference_claims,
             unsupported_answer_claims=by_reference.unsupported_answer_claims,
             reference_relevance=by_reference.reference_relevance,
+            reference_similarity=by_reference.reference_similarity,
         )
 
     def _read(self, interaction: Interaction) -> tuple[Document, ...]:

@@ -77,6 +77,8 @@ class AnswerCorrectness:
         if not n_total:
             return gates.not_applicable(self.name, gates.NO_CLAIMS)
         similarity = evidence.reference_similarity
+        if similarity is None:
+            similarity = evidence.reply.reference_similarity
         if similarity is None and self.weights[1]:
             return gates.no_similarity(self.name, evidence, n_judged, n_total)
         value = correctness((tp, fp, fn), similarity or 0.0, self.weights, self.beta)

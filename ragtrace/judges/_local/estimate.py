@@ -65,6 +65,7 @@ class Constants:
 
     support: Mapping[str, Estimate]
     relevance: Mapping[str, Estimate]
+    likeness: Mapping[str, Estimate]
     support_from: Mapping[str, float]
     """Language → the probability from which a claim counts as supported."""
     thresholds: Mapping[str, float]
@@ -79,6 +80,7 @@ def constants() -> Constants:
     return Constants(
         support={language: _estimate(row) for language, row in table["support"].items()},
         relevance={language: _estimate(row) for language, row in table["relevance"].items()},
+        likeness={language: _estimate(row) for language, row in table["likeness"].items()},
         support_from=table["thresholds"]["support"],
         thresholds={name: table["thresholds"][name] for name in ("covered", "answered")},
         revision=blake2b(raw, digest_size=4).hexdigest(),
