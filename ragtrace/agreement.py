@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Literal
 
 from ragtrace import reliability
+from ragtrace.embedders.base import Embedder
 from ragtrace.errors import InputError
 from ragtrace.judges.base import Judge, JudgeReply, JudgeRequest, Usage, Want
 from ragtrace.metrics.answer_correctness import AnswerCorrectness
@@ -191,15 +192,22 @@ _WANTS = {
 }
 
 
-async def judge_row(judge: Judge, row: LabelledRow, similarity: float | None = None) -> JudgedRow:
-    """Judge one row. ``similarity`` is the cosine of answer and reference, where there is an embedder."""
+async def judge_row(judge: Judge, row: LabelledRow, embedder: Embedder | None = None) -> JudgedRow:
+    """Judge one row. ``embedder`` compares answer and reference for a judge that does not."""
     if row.metric == "correctness" and not row.interaction.reference:
         return JudgedRow(row, None, None)
     asked = (_claim_unit(row),) if row.metric == "support" and row.claim else _units(row)
     request = JudgeRequest(row.interaction, asked, _WANTS[row.metric], row.language)
     reply = await judge.judge(request)
-    score, decision = _READ[row.metric](reply, row, asked, similarity)
+    if row.metric == "correctness" and embedder is not None and reply.reference_similarity is None:
+        reply = replace(reply, reference_similarity=await _similarity(embedder, row.interaction))
+    score, decision = _READ[row.metric](reply, row, asked)
     return JudgedRow(row, score, decision, reply.usage)
+
+
+async def _similarity(embedder: Embedder, interaction: Interaction) -> float:
+    vectors = await embedder.embed([interaction.answer or "", interaction.reference or ""])
+    return max(0.0, float(vectors[0] @ vectors[1]))
 
 
 def _units(row: LabelledRow) -> tuple[Unit, ...]:
@@ -217,7 +225,7 @@ def _claim_unit(row: LabelledRow) -> Unit:
 
 
 def _support(
-    reply: JudgeReply, row: LabelledRow, asked: tuple[Unit, ...], similarity: float | None
+    reply: JudgeReply, row: LabelledRow, asked: tuple[Unit, ...]
 ) -> tuple[float | None, bool | None]:
     """A labelled claim holds if all its parts do; an answer scores the mean of its claims."""
     scores = [score for claim in reply.claims if (score := _confidence(claim)) is not None]
@@ -238,18 +246,18 @@ def _confidence(claim: JudgedClaim) -> float | None:
 
 
 def _relevance(
-    reply: JudgeReply, row: LabelledRow, asked: tuple[Unit, ...], similarity: float | None
+    reply: JudgeReply, row: LabelledRow, asked: tuple[Unit, ...]
 ) -> tuple[float | None, bool | None]:
     found = [float(value) for value in reply.relevance.values() if value is not None]
     return (max(found), max(found) >= POSITIVE) if found else (None, None)
 
 
 def _correctness(
-    reply: JudgeReply, row: LabelledRow, asked: tuple[Unit, ...], similarity: float | None
+    reply: JudgeReply, row: LabelledRow, asked: tuple[Unit, ...]
 ) -> tuple[float | None, bool | None]:
-    evidence = Evidence(row.interaction, reply, asked, reference_similarity=similarity, language=row.language)
-    measured = similarity is not None or reply.reference_similarity is not None
-    metric = AnswerCorrectness() if measured else AnswerCorrectness(weights=(1.0, 0.0))
+    evidence = Evidence(row.interaction, reply, asked, language=row.language)
+    compared = reply.reference_similarity is not None
+    metric = AnswerCorrectness() if compared else AnswerCorrectness(weights=(1.0, 0.0))
     value = metric.score(evidence).value
     return (value, value >= POSITIVE) if value is not None else (None, None)
 

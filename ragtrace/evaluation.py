@@ -220,7 +220,8 @@ def texts_to_compare(evidence: Evidence, metrics: Sequence[Metric]) -> dict[str,
     groups = {}
     if question and evidence.reply.questions and "answer_relevancy" in names:
         groups["questions"] = [question, *evidence.reply.questions]
-    if interaction.answer and interaction.reference and "answer_correctness" in names:
+    measured = evidence.reply.reference_similarity is not None
+    if interaction.answer and interaction.reference and "answer_correctness" in names and not measured:
         groups["reference"] = [strip(interaction.answer, evidence.citations), interaction.reference]
     return groups
 

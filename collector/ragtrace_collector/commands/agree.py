@@ -56,23 +56,12 @@ async def _judged(rows: Sequence[LabelledRow], made: Judging) -> list[JudgedRow]
 
     async def one(row: LabelledRow) -> JudgedRow:
         async with gate:
-            return await judge_row(made.judge, row, await _similarity(made, row))
+            return await judge_row(made.judge, row, made.embedder)
 
     try:
         return list(await asyncio.gather(*map(one, rows)))
     finally:
         await made.judge.aclose()
-
-
-async def _similarity(made: Judging, row: LabelledRow) -> float | None:
-    """Cosine of answer and reference, where the metric uses it and an embedder is there."""
-    interaction = row.interaction
-    if made.embedder is None or row.metric != "correctness":
-        return None
-    if not interaction.answer or not interaction.reference:
-        return None
-    vectors = await made.embedder.embed([interaction.answer, interaction.reference])
-    return float(vectors[0] @ vectors[1])
 
 
 def _show(found: Any, skipped: int, *, as_json: bool) -> None:

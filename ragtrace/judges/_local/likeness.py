@@ -1,4 +1,4 @@
-"""Does an answer say what a reference says? Both are answers to the same question, so its words prove nothing."""
+"""Does an answer say what a reference says? Both answer the same question: its own words prove nothing."""
 
 from __future__ import annotations
 
