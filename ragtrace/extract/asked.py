@@ -76,15 +76,16 @@ def _of_variables(steps: Sequence[Step], call: Step | None) -> Found | None:
 
 
 def _of_prompt(steps: Sequence[Step], call: Step | None) -> Found | None:
-    """From the last user message: the retrieval's query if it is there, a labelled line, a bare question."""
+    """From the last user message: a labelled line, the retrieval's query on a line, a bare question."""
     if call is None or (message := last_text(call.prompt, "user")) is None:
         return None
     source = call.source("prompt")
-    for step in steps:
-        if step.role is Role.RETRIEVAL and step.query is not None and step.query.strip() in message:
-            return Found(step.query, step.source("query"))
     if (labelled := _LABELLED.search(message)) is not None:
         return Found(labelled.group("asked"), source)
+    queries = {step.query.strip(): step for step in steps if step.role is Role.RETRIEVAL and step.query}
+    for query, step in queries.items() if len(queries) == 1 else ():
+        if re.search(rf"(?:^|[:：])\s*{re.escape(query)}\s*$", message, re.MULTILINE):
+            return Found(query, step.source("query"))
     return Found(message, source) if _is_bare(message, steps) else None
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from ragtrace import semconv as sc
 from ragtrace.extract import asked
 from ragtrace.extract.prompt import context_variables, in_prompt_order, with_texts
-from ragtrace.extract.ranking import Ranking, rank
+from ragtrace.extract.ranking import Ranking, rank, told_to
 from ragtrace.extract.scopes import Scope, find_scopes
 from ragtrace.extract.step import Role, Step
 from ragtrace.extract.stitch import Trace
@@ -61,9 +61,11 @@ def build(tree: Tree, scope: Scope, limit: int | None) -> Interaction | None:
     entry, steps = scope.entry, scope.steps
     call = asked.answering(steps)
     ranking = rank(tree, steps, entry, call.span.start_ns if call is not None else None)
+    if call is not None and not ranking.hops:
+        ranking = told_to(call)
     error = _error(scope)
     question = asked.find_question(scope, call)
-    if not _is_interaction(scope, ranking, question):
+    if not _is_interaction(scope, ranking, question, error):
         return None
     answer = asked.find_answer(scope, call, error)
     rewritten = asked.find_rewritten(scope, question.text if question is not None else None)
@@ -105,12 +107,12 @@ def build(tree: Tree, scope: Scope, limit: int | None) -> Interaction | None:
     )
 
 
-def _is_interaction(scope: Scope, ranking: Ranking, question: asked.Found | None) -> bool:
+def _is_interaction(scope: Scope, ranking: Ranking, question: asked.Found | None, error: str | None) -> bool:
     """A scope that retrieved nothing is one only where our hooks or an agent say so."""
     if ranking.hops or ranking.documents is not None:
         return True
     roles = {step.role for step in scope.steps} if scope.entry is not None else set()
-    return Role.INTERACTION in roles or (Role.AGENT in roles and question is not None)
+    return Role.INTERACTION in roles or (Role.AGENT in roles and (question or error) is not None)
 
 
 def _entry_id(scope: Scope, ranking: Ranking, call: Step | None) -> str:
@@ -158,7 +160,7 @@ def _bounded(tree: Tree, steps: Sequence[Step]) -> Iterable[str]:
         yield from context_variables(step.variables)
     for step in steps:
         if step.role is Role.RETRIEVAL:
-            for above in tree.ancestors(step.id):
+            for above in tree.ancestors(step):
                 if (
                     above.role is Role.TOOL
                     and above.output is not None
@@ -193,13 +195,9 @@ def _reason(span: SpanRecord) -> str:
 
 
 def cut_length(spans: Iterable[SpanRecord]) -> int | None:
-    """The length at which the sender cut strings: the longest one, if several are exactly as long."""
-    lengths = Counter(
-        len(value)
-        for span in spans
-        for value in span.attributes.values()
-        if isinstance(value, str) and len(value) >= _MIN_LIMIT
-    )
+    """The length at which the sender cut strings: the longest, if several different ones are exactly as long."""
+    texts = {value for span in spans for value in span.attributes.values() if isinstance(value, str)}
+    lengths = Counter(len(text) for text in texts if len(text) >= _MIN_LIMIT)
     longest = max(lengths, default=0)
     return longest if lengths[longest] > 1 else None
 

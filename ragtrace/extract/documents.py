@@ -227,7 +227,8 @@ def _flat_document(fields: Mapping[str, Any], rank: int) -> RetrievedDocument:
     identity, text, score = fields.get("id"), fields.get("content"), fields.get("score")
     metadata = decode(fields["metadata"]).value if "metadata" in fields else None
     metadata = metadata if isinstance(metadata, dict) else {}
-    if identity and isinstance(identity, str) and isinstance(score, float) and isfinite(score) and text:
+    named = isinstance(identity, str) and identity and isinstance(text, str) and text
+    if named and isinstance(score, float) and isfinite(score):
         return _given_in_full(fields, rank, score, metadata)
     row = {**fields, "metadata": metadata}
     return _document({key: value for key, value in row.items() if value != OI_REDACTED}, rank)

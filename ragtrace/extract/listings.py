@@ -41,15 +41,17 @@ class Listing:
 
 def listings(tree: Tree, steps: Sequence[Step], entry: Step | None) -> list[Listing]:
     """All lists that ``steps`` had, in the order of time."""
-    retrieving = [step for step in steps if step.role is Role.RETRIEVAL]
-    holding = {above.id for step in retrieving for above in tree.ancestors(step.id)}
+    holding = tree.holders(step for step in steps if step.role is Role.RETRIEVAL)
+    answering = tree.holders(step for step in steps if step.role is Role.GENERATION)
     if entry is not None:
         holding.add(entry.id)
-    found = (listing for step in steps for listing in _of_step(tree, step, step.id in holding))
+    found = (
+        listing for step in steps for listing in _of_step(step, step.id in holding, step.id in answering)
+    )
     return sorted(found, key=lambda listing: listing.time)
 
 
-def _of_step(tree: Tree, step: Step, holds_retrieval: bool) -> Iterator[Listing]:
+def _of_step(step: Step, holds_retrieval: bool, holds_call: bool) -> Iterator[Listing]:
     ended = max(step.span.end_ns, step.span.start_ns)
     source = step.source("documents")
     if step.role in (Role.RETRIEVAL, Role.RERANK):
@@ -58,12 +60,12 @@ def _of_step(tree: Tree, step: Step, holds_retrieval: bool) -> Iterator[Listing]
     elif step.role is Role.TOOL and step.documents is not None and not holds_retrieval:
         yield Listing(ended, step, step.documents, Move.RETRIEVED, source)
     elif step.role in _HOLDERS:
-        yield from _carried(tree, step, ended, holds_retrieval)
+        yield from _carried(step, ended, is_leaf=not holds_retrieval and not holds_call)
     if step.used is not None:
         yield Listing(ended, step, step.used, Move.USED, source)
 
 
-def _carried(tree: Tree, step: Step, ended: int, holds_retrieval: bool) -> Iterator[Listing]:
+def _carried(step: Step, ended: int, *, is_leaf: bool) -> Iterator[Listing]:
     """The lists in a plain step's input and output."""
     taken = _listed(step.input)
     if step.input is not None and taken is not None and taken.items:
@@ -71,8 +73,7 @@ def _carried(tree: Tree, step: Step, ended: int, holds_retrieval: bool) -> Itera
     made = _listed(step.output) if step.role is not Role.PROMPT else None  # a prompt's output is a prompt
     if step.output is None or made is None:
         return
-    alone = isinstance(step.output.value, list) and not holds_retrieval and taken is None
-    appeared = alone and not any(below.role is Role.GENERATION for below in tree.subtree(step))
+    appeared = is_leaf and taken is None and isinstance(step.output.value, list)
     if made.items or (appeared and _RETRIEVING_NAME.search(step.span.name)):
         move = Move.APPEARED if appeared else Move.HANDED_ON
         yield Listing(ended, step, made, move, step.source(step.output.key))

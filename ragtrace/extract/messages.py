@@ -38,6 +38,9 @@ _SILENT_PARTS = frozenset(
     {"reasoning", "thinking", "redacted_thinking", "image", "image_url", "blob", "file"}
 )
 _CALL_PARTS = frozenset({"tool_call", "tool_use", "function_call", "tool-call", "server_tool_call"})
+_RESULT_PARTS = frozenset(
+    {"tool_call_response", "tool_result", "tool-return", "tool_response", "function_response"}
+)
 _CONTENT_KEYS = ("content", "contents", "parts", "blocks", "text", "response", "result", "output", "_content")
 _ROLE_PREFIX = re.compile(r"^\s*(?:assistant|ai)\s*:\s+", re.IGNORECASE)
 _MAX_NESTING = 8
@@ -45,11 +48,15 @@ _MAX_NESTING = 8
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One chat message. ``text`` is ``None`` where it has none; ``calls`` says that it calls a tool."""
+    """One chat message. ``text`` is ``None`` where it has none; ``calls`` says that it calls a tool.
+
+    ``data`` is a tool's result as it was written, before its texts were joined.
+    """
 
     speaker: Speaker
     text: str | None
     calls: bool = False
+    data: Any = None
 
 
 def read_messages(value: Any, default: Speaker = "user") -> tuple[Message, ...]:
@@ -132,7 +139,28 @@ def _spoken(speaker: Speaker, fields: Mapping[str, Any]) -> Message:
             continue
         calls = calls or _has_call(content)
         text = text or content_text(content)
+    if speaker == "tool" or (speaker == "user" and _is_result(fields)):
+        return Message("tool", text, data=_result(fields))
     return Message(speaker, text, calls)
+
+
+def _result(fields: Mapping[str, Any]) -> Any:
+    """A tool's result: the message's content, or that of its one part."""
+    content = next((fields[key] for key in _CONTENT_KEYS if fields.get(key) is not None), None)
+    if isinstance(content, list) and len(content) == 1 and _is_result(fields):
+        part = content[0]
+        return next((part[key] for key in ("response", "result", "content", "output") if key in part), None)
+    return content
+
+
+def _is_result(fields: Mapping[str, Any]) -> bool:
+    """Whether what is said in the user's name is what a tool returned."""
+    parts = fields.get("parts") or fields.get("content")
+    return (
+        isinstance(parts, list)
+        and bool(parts)
+        and all(isinstance(part, dict) and part.get("type") in _RESULT_PARTS for part in parts)
+    )
 
 
 def _has_call(content: Any) -> bool:

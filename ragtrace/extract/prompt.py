@@ -15,6 +15,8 @@ from functools import lru_cache
 from ragtrace.extract.known import ranked
 from ragtrace.model import RetrievedDocument
 
+_MAX_WORK = 200_000_000
+"""Documents times characters of the prompt: beyond, their order is not looked for."""
 _FRAGMENT = 48
 """So many characters at its beginning are enough to say that a document is there, cut or not."""
 _WORDS = "document|doc|source|context|passage|chunk|snippet|result|reference|文档|资料|片段|参考|来源|文献"
@@ -59,6 +61,8 @@ def in_prompt_order(
     was not cut. Unchanged where a document has no text, or none can be placed.
     """
     if not documents or not texts or any(d.text is None for d in documents):
+        return ranked(documents)
+    if len(documents) * sum(map(len, texts)) > _MAX_WORK:
         return ranked(documents)
     places = _places([d.text or "" for d in documents], texts)
     if all(place is None for place in places):

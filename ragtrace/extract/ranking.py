@@ -6,10 +6,11 @@ theirs (the outermost wins), a step that hands on known documents has reranked, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ragtrace.extract.documents import DocumentList
+from ragtrace.extract.documents import DocumentList, documents_in
+from ragtrace.extract.groups import Group, Groups, ids_below
 from ragtrace.extract.known import Known, completed, distinct, keys_of
 from ragtrace.extract.listings import Listing, Move, listings
 from ragtrace.extract.shapes import question_in
@@ -43,15 +44,14 @@ def rank(tree: Tree, steps: Sequence[Step], entry: Step | None, answered_at: int
     return flow.end()
 
 
-@dataclass(slots=True)
-class _Group:
-    """One list on its way to the prompt, the steps that it came through, and its hops."""
-
-    documents: tuple[RetrievedDocument, ...]
-    steps: list[Step]
-    hops: list[Hop]
-    source: str
-    kept_ratio: float
+def told_to(call: Step) -> Ranking:
+    """The documents in the tool results that a model was told, for traces that record no other retrieval."""
+    results = [documents_in(m.data, strict=True) for m in call.prompt if m.data is not None]
+    hops = tuple(Hop(None, found.items, None) for found in results if found is not None and found.items)
+    if not hops:
+        return Ranking()
+    documents = distinct(_final(d) for hop in hops for d in hop.documents or ())
+    return Ranking(documents, hops, source=call.source("prompt"), fused=len(hops) > 1)
 
 
 class _Flow:
@@ -60,10 +60,12 @@ class _Flow:
     def __init__(self, tree: Tree, answered_at: int | None) -> None:
         self._tree = tree
         self._answered_at = answered_at
-        self._groups: list[_Group] = []
-        self._unread: list[tuple[Step, Hop]] = []
-        """Retrievals whose documents were not recorded."""
+        self._groups = Groups(tree)
+        self._unread: dict[str, Hop] = {}
+        """Retrievals whose documents were not recorded, by span id."""
         self._outermost: dict[str, None] = {}
+        self._stores: set[str] = set()
+        """Ids of spans that are calls to vector stores."""
 
     def follow(self, listing: Listing) -> None:
         """Take in what a step did."""
@@ -74,17 +76,18 @@ class _Flow:
 
     def end(self) -> Ranking:
         """What the lists have come to."""
-        hops = [hop for group in self._groups for hop in group.hops] + [hop for _, hop in self._unread]
-        if not self._groups:
-            return Ranking(None, tuple(hops), tuple(self._outermost))
-        filled = [group for group in self._groups if group.documents] or self._groups
+        groups = list(self._groups)
+        hops = (*(hop for group in groups for hop in group.hops), *self._unread.values())
+        if not groups:
+            return Ranking(None, hops, tuple(self._outermost))
+        filled = [group for group in groups if group.documents] or groups
         return Ranking(
-            distinct(_final(d) for group in self._groups for d in group.documents),
-            tuple(hops),
+            distinct(_final(d) for group in groups for d in group.documents),
+            hops,
             tuple(self._outermost),
             filled[-1].source,
             len(filled) > 1,
-            min(group.kept_ratio for group in self._groups),
+            min(group.kept_ratio for group in groups),
         )
 
     # --- retrievals
@@ -92,105 +95,100 @@ class _Flow:
     def _retrieved(self, listing: Listing) -> None:
         step, listed = listing.step, listing.listed
         self._note(step)
-        inner = [group for group in self._groups if any(self._below(one, step) for one in group.steps)]
+        inner = self._groups.below(step)
         if listed is None:
             if not inner:
-                self._unread.append((step, Hop(step.query, None, step.id)))
+                self._unread[step.id] = Hop(step.query, None, step.id)
+                if step.dialect == _VECTOR_STORE:
+                    self._stores.add(step.id)
             return
-        self._unread = [(one, hop) for one, hop in self._unread if not self._below(one, step)]
-        hop = Hop(step.query, listed.items, step.id)
-        if not inner:
-            self._groups.append(_Group(listed.items, [step], [hop], listing.source, listed.kept_ratio))
-            return
-        known = [d for group in inner for d in group.documents]
-        documents = completed(listed.items, known, keep_scores=keys_of(known) == keys_of(listed.items))
-        hops = [hop for group in inner for hop in group.hops]
-        if len(hops) == 1 and keys_of(hops[0].documents or ()) == keys_of(documents):
-            hops = [replace(hop, documents=documents, query=hop.query or hops[0].query)]
-        self._replace(inner, _Group(documents, [step], hops, listing.source, listed.kept_ratio))
+        for span_id in ids_below(self._tree, step, self._unread):
+            del self._unread[span_id]
+        known = [d for group in self._groups.at(inner) for d in group.documents]
+        passed_on = not inner or keys_of(known) == keys_of(listed.items)
+        documents = completed(listed.items, known, keep_scores=passed_on)
+        hops = [hop for group in self._groups.at(inner) for hop in group.hops]
+        if not hops or (len(hops) == 1 and keys_of(hops[0].documents or ()) == keys_of(documents)):
+            query = step.query or (hops[0].query if hops else None)
+            hops = [Hop(query, documents, step.id)]
+        self._groups.replace(inner, self._made(listing, listed, documents, hops, step.id))
 
     def _note(self, step: Step) -> None:
-        for known in [span_id for span_id in self._outermost if self._is_above(step, span_id)]:
-            del self._outermost[known]
+        for inner in ids_below(self._tree, step, self._outermost):
+            del self._outermost[inner]
         self._outermost[step.id] = None
 
     # --- lists of other steps
 
     def _listed(self, listing: Listing, listed: DocumentList) -> None:
-        named = Known(listed.items)
-        touched = [g for g in self._groups if any(named.find(d) for d in g.documents)]
+        touched = self._groups.holding(listed.items)
         if listing.move is Move.USED:
             # Nodes that an engine made anew from those retrieved are no other documents.
             if touched or not self._groups or listing.step.role is Role.INTERACTION:
-                self._replace(self._groups[:], self._reordered(listing, listed, self._groups))
-        elif touched and not self._repeats(listing, touched):
-            self._hand_on(listing, listed, touched)
-        elif (unread := [(s, h) for s, h in self._unread if self._below(s, listing.step)]) and listed.items:
-            self._fill(listing, listed, unread)
+                self._reorder(listing, listed, self._groups.all())
+        elif touched and not self._repeats(listing, listed, touched):
+            if not self._only_quotes(listing, listed, touched):
+                self._reorder(listing, listed, touched)
+        elif listed.items and (unread := ids_below(self._tree, listing.step, self._unread)):
+            self._fill(listing, listed, unread[0])
         elif listing.move is Move.APPEARED or (listing.move is Move.RERANKED and not self._groups):
-            query = listing.step.query or (
-                question_in(listing.step.input.value) if listing.step.input else None
-            )
-            hop = Hop(query, listed.items, listing.step.id)
             self._note(listing.step)
-            self._groups.append(
-                _Group(listed.items, [listing.step], [hop], listing.source, listed.kept_ratio)
-            )
+            hop = Hop(_query(listing.step), listed.items, listing.step.id)
+            self._groups.add(self._made(listing, listed, listed.items, [hop], listing.step.id))
 
-    def _repeats(self, listing: Listing, touched: Iterable[_Group]) -> bool:
+    def _repeats(self, listing: Listing, listed: DocumentList, touched: list[int]) -> bool:
         """Whether a step that makes lists of its own made another: its name did before, or some are new."""
-        if listing.move is not Move.APPEARED or listing.listed is None:
+        if listing.move is not Move.APPEARED:
             return False
-        if any(one.span.name == listing.step.span.name for group in touched for one in group.steps):
+        groups = self._groups.at(touched)
+        if any(listing.step.span.name in group.makers for group in groups):
             return True
-        known = Known(d for group in touched for d in group.documents)
-        return any(known.find(d) is None for d in listing.listed.items)
+        known = Known(d for group in groups for d in group.documents)
+        return any(known.find(d) is None for d in listed.items)
 
-    def _hand_on(self, listing: Listing, listed: DocumentList, touched: list[_Group]) -> None:
-        """A list replaces those that its documents come from, unless it only quotes some of them."""
-        count = len(distinct(d for group in touched for d in group.documents))
-        quotes = self._answered_at is not None and listing.time > self._answered_at
-        if len(listed.items) < count and (quotes or listed.cut) and listing.move is not Move.RERANKED:
-            return
-        self._replace(touched, self._reordered(listing, listed, touched))
+    def _only_quotes(self, listing: Listing, listed: DocumentList, touched: list[int]) -> bool:
+        """Whether a shorter list is no stage of its own: it came after the answer, or was cut."""
+        late = self._answered_at is not None and listing.time > self._answered_at
+        if listing.move is Move.RERANKED or not (late or listed.cut):
+            return False
+        known = (d for group in self._groups.at(touched) for d in group.documents)
+        return len(listed.items) < len(distinct(known))
 
-    def _reordered(self, listing: Listing, listed: DocumentList, touched: Sequence[_Group]) -> _Group:
-        known = [d for group in touched for d in group.documents]
+    def _reorder(self, listing: Listing, listed: DocumentList, touched: list[int]) -> None:
+        groups = self._groups.at(touched)
+        known = [d for group in groups for d in group.documents]
         declared = listing.move is Move.RERANKED
         documents = completed(
-            listed.items, known, keep_scores=not declared, reranked=declared or len(touched) == 1
+            listed.items, known, keep_scores=not declared, reranked=declared or len(groups) == 1
         )
-        moved = not touched or keys_of(documents) != keys_of(known)
-        whole = not listed.cut and len(documents) >= len(known)
-        return _Group(
-            documents,
-            [listing.step, *(step for group in touched for step in group.steps)],
-            [hop for group in touched for hop in group.hops],
-            listing.source if moved else touched[-1].source,
-            listed.kept_ratio if whole or not touched else min(group.kept_ratio for group in touched),
-        )
+        group = self._made(listing, listed, documents, [hop for g in groups for hop in g.hops])
+        if groups and keys_of(documents) == keys_of(known):
+            group.source = groups[-1].source
+        if groups and (listed.cut or len(documents) < len(known)):
+            group.kept_ratio = min(g.kept_ratio for g in groups)
+        group.makers.update(*(g.makers for g in groups))
+        self._groups.replace(touched, group)
 
-    def _fill(self, listing: Listing, listed: DocumentList, unread: list[tuple[Step, Hop]]) -> None:
+    def _fill(self, listing: Listing, listed: DocumentList, retrieval: str) -> None:
         """A step around a retrieval that recorded no documents returned them."""
-        step, hop = unread[0]
-        query = hop.query or (question_in(listing.step.input.value) if listing.step.input else None)
-        items = _as_distances(listed.items) if step.dialect == _VECTOR_STORE else listed.items
-        self._unread = [(one, other) for one, other in self._unread if one is not step]
-        filled = Hop(query, items, step.id)
-        self._groups.append(_Group(items, [listing.step, step], [filled], listing.source, listed.kept_ratio))
+        query = self._unread.pop(retrieval).query or _query(listing.step)
+        items = _as_distances(listed.items) if retrieval in self._stores else listed.items
+        self._groups.add(self._made(listing, listed, items, [Hop(query, items, retrieval)], retrieval))
 
-    # --- places
+    def _made(
+        self,
+        listing: Listing,
+        listed: DocumentList,
+        documents: tuple[RetrievedDocument, ...],
+        hops: list[Hop],
+        *retrieval: str,
+    ) -> Group:
+        makers = {listing.step.span.name}
+        return Group(documents, hops, listing.source, listed.kept_ratio, makers, set(retrieval))
 
-    def _replace(self, old: list[_Group], new: _Group) -> None:
-        at = min((self._groups.index(group) for group in old), default=0)
-        self._groups = [group for group in self._groups if group not in old]
-        self._groups.insert(at, new)
 
-    def _below(self, step: Step, above: Step) -> bool:
-        return self._is_above(above, step.id)
-
-    def _is_above(self, above: Step, span_id: str) -> bool:
-        return any(ancestor.id == above.id for ancestor in self._tree.ancestors(span_id))
+def _query(step: Step) -> str | None:
+    return step.query or (question_in(step.input.value) if step.input is not None else None)
 
 
 _VECTOR_STORE = "vector-store"

@@ -9,7 +9,7 @@ from ragtrace.extract.documents import may_hold_documents
 from ragtrace.extract.messages import final_reply, last_text
 from ragtrace.extract.shapes import answer_in, question_in
 from ragtrace.extract.step import COMPOSITES, Role, Step
-from ragtrace.extract.tree import Tree
+from ragtrace.extract.tree import Tree, in_time
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,10 @@ def find_scopes(tree: Tree) -> list[Scope]:
 
 
 def _without_evaluations(tree: Tree, top: Step) -> list[Step]:
-    judged = {s.id for e in tree.subtree(top) if e.role is Role.EVALUATION for s in tree.subtree(e)}
-    return [step for step in tree.subtree(top) if step.id not in judged]
+    steps = tree.subtree(top)
+    judges = [step for step in steps if step.role is Role.EVALUATION]
+    judged = {step.id for judge in judges for step in (judge, *tree.below(judge))}
+    return [step for step in steps if step.id not in judged]
 
 
 def _is_whole(tree: Tree, top: Step, steps: Sequence[Step]) -> bool:
@@ -96,7 +98,7 @@ def _within(tree: Tree, top: Step, steps: list[Step]) -> list[Scope]:
 
 
 def _under_interaction(tree: Tree, step: Step) -> bool:
-    return any(above.role is Role.INTERACTION for above in tree.ancestors(step.id))
+    return any(above.role is Role.INTERACTION for above in tree.ancestors(step))
 
 
 def _is_complete(tree: Tree, step: Step) -> bool:
@@ -105,19 +107,18 @@ def _is_complete(tree: Tree, step: Step) -> bool:
         step.role in COMPOSITES
         and own_question(step) is not None
         and (own_answer(step) is not None or step.span.status == 2)
-        and any(may_hold(inner) for inner in tree.subtree(step))
+        and any(may_hold(inner) for inner in (step, *tree.below(step)))
     )
 
 
 def _of_loose(tree: Tree, loose: list[Step]) -> list[Scope]:
-    loose = sorted(loose, key=lambda step: (step.span.start_ns, -step.span.end_ns))
-    return [Scope(_head(tree, turn), turn) for turn in _turns(loose)]
+    return [Scope(_head(tree, turn), turn) for turn in _turns(in_time(loose))]
 
 
 def _head(tree: Tree, steps: Sequence[Step]) -> Step | None:
     """The one step among loose pieces that states the question, where one does; best one that retrieves."""
     asking = [s for s in steps if s.role in COMPOSITES and own_question(s) is not None]
-    retrieving = [s for s in asking if any(map(may_hold, tree.subtree(s)))]
+    retrieving = [s for s in asking if any(map(may_hold, (s, *tree.below(s))))]
     return next(iter(retrieving or asking), None)
 
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from ragtrace import semconv as sc
+from ragtrace.extract.dialects.genai_messages import prompt_of
 from ragtrace.extract.dialects.openinference import read_openinference
-from ragtrace.extract.dialects.otel_genai import prompt_of
 from ragtrace.extract.documents import DocumentList, documents_in, flattened
 from ragtrace.extract.step import NO_FACTS, Facts, Role, Step
 from ragtrace.extract.values import decode, text_or_none

@@ -34,6 +34,7 @@ _DOCUMENTS = (
 _RERANKING = re.compile(r"re-?rank|重排", re.IGNORECASE)
 _SESSIONS = ("session_id", "session.id", "conversation_id", "thread_id", sc.GEN_AI_CONVERSATION_ID)
 _AGENT_MESSAGES = ("pydantic_ai.all_messages", "all_messages_events")
+_AGENT_KEYS = (*_AGENT_MESSAGES, "agent_name", "final_result")
 _TOOL_ARGUMENTS = ("gen_ai.tool.call.arguments", "tool_arguments")
 _TOOL_RESULTS = ("gen_ai.tool.call.result", "tool_response")
 
@@ -52,10 +53,10 @@ class Logfire:
         a = span.attributes
         if a.get("logfire.span_type") == "pending_span":
             return Step(span, self.name, Role.OTHER)
-        if not any(key.startswith("gen_ai.") or key in _TOOL_RESULTS for key in a):
+        if not any(key.startswith("gen_ai.") or key in _AGENT_KEYS for key in a):
             return read_plain(span, self.name)
         step = read_genai(span, logs, self.name)
-        if step.role is Role.AGENT or any(key in a for key in _AGENT_MESSAGES):
+        if step.role is Role.AGENT or (step.role is Role.OTHER and any(key in a for key in _AGENT_KEYS)):
             return _agent(step)
         if any(key in a for key in _TOOL_RESULTS):
             given, result = field_of(a, *_TOOL_ARGUMENTS), field_of(a, *_TOOL_RESULTS)

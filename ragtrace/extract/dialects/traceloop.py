@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from ragtrace import semconv as sc
+from ragtrace.extract.dialects.genai_messages import numbered
 from ragtrace.extract.dialects.otel_genai import OPERATIONS, read_genai
 from ragtrace.extract.inout import Identity, field_of, step_of, text_of
 from ragtrace.extract.step import Field, Role, Step
@@ -24,6 +25,7 @@ _SCOPES = (
     "opentelemetry.instrumentation.langchain",
     "opentelemetry.instrumentation.llamaindex",
 )
+_REQUEST = "llm.request.type"
 _RETRIEVER = re.compile(r"Retriever(?:\.|$)")
 _RERANKER = re.compile(r"Rerank|PostProcessor|Postprocessor")
 
@@ -35,7 +37,8 @@ class Traceloop:
 
     def claims(self, span: SpanRecord) -> bool:
         """Whether Traceloop wrote the span."""
-        return span.scope.startswith(_SCOPES) or any(key.startswith(_PREFIX) for key in span.attributes)
+        a = span.attributes
+        return span.scope.startswith(_SCOPES) or _REQUEST in a or any(key.startswith(_PREFIX) for key in a)
 
     def read(self, span: SpanRecord, logs: tuple[LogRecord, ...]) -> Step:
         """The span in shared words."""
@@ -45,12 +48,24 @@ class Traceloop:
             text_of(a, *_SESSIONS, sc.GEN_AI_CONVERSATION_ID), text_of(a, _PROPERTY + "user_id", sc.USER_ID)
         )
         if role is Role.GENERATION:
-            return replace(read_genai(span, logs, self.name), session=who.session, user=who.user)
+            step = read_genai(span, logs, self.name)
+            step = replace(step, role=role, session=who.session, user=who.user)
+            return step if _REQUEST not in a else _early(step)
         given, output = field_of(a, *_INPUTS), field_of(a, *_OUTPUTS)
         return step_of(span, self.name, role, _freed(given, "inputs"), _freed(output, "outputs"), who=who)
 
 
+def _early(step: Step) -> Step:
+    """Model calls before the GenAI conventions: ``llm.prompts|completions.<i>.content``."""
+    a = step.span.attributes
+    prompt, reply = numbered(a, "llm.prompts", "user"), numbered(a, "llm.completions", "assistant")
+    keys = {**step.keys, "prompt": "llm.prompts", "reply": "llm.completions"}
+    return replace(step, prompt=step.prompt or prompt, reply=step.reply or reply, keys=keys)
+
+
 def _role(attributes: Mapping[str, Any]) -> Role:
+    if (request := attributes.get(_REQUEST)) is not None:
+        return {"embedding": Role.EMBEDDING, "rerank": Role.RERANK}.get(str(request), Role.GENERATION)
     operation, kind = attributes.get(sc.GEN_AI_OPERATION), attributes.get(_KIND)
     stated = OPERATIONS.get(operation) if isinstance(operation, str) else None
     if stated is not None and stated is not Role.CHAIN:
