@@ -69,6 +69,8 @@ def command(**given: Any) -> int:
         report = asyncio.run(job.run())
     except* RagtraceError as group:
         raise _first(group) from None
+    except* asyncio.CancelledError:
+        raise KeyboardInterrupt from None
     return _conclude(job, report)
 
 

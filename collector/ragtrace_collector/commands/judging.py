@@ -69,7 +69,7 @@ def make_judge(
         ConfigError: a flag is missing, or does not go with this kind of judge.
     """
     given = {"base_url": base_url, "model": model, "prompts": prompts}
-    options = {name: value for name, value in given.items() if value is not None}
+    options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if kind == "embedded":
         if options or embedding_model:
             wrong = next(iter(options), "embedding_model").replace("_", "-")
@@ -77,6 +77,8 @@ def make_judge(
         return Judging(create("embedded", {}), _embedder(None, None), 1)
     if kind == "openai" and model is None:
         raise ConfigError("--judge openai needs --model NAME")
+    if kind == "openai":
+        options["concurrency"] = concurrency
     return Judging(create(kind, options, store=store), _embedder(base_url, embedding_model), concurrency)
 
 

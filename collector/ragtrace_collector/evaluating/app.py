@@ -89,15 +89,17 @@ class App:
         async with self._room:
             self._calls += 1
             call = self._calls
-            token = _row.set(call)
+            token, failure = _row.set(call), None
             try:
                 returned = await self._called(row)
             except Exception as error:  # noqa: BLE001  # the app may raise anything; the other rows go on
-                return replace(row, answer=None, documents=None, error=type(error).__name__)
+                returned, failure = None, type(error).__name__
             finally:
                 _row.reset(token)
-                spans = self._recorder.take(call)
-        return merged(row, returned, self._recorded(spans))
+            recorded = self._recorded(self._recorder.take(call))
+        if failure is not None:
+            return replace(row, answer=None, documents=None, error=failure)
+        return merged(row, returned, recorded)
 
     async def _called(self, row: Interaction) -> Any:
         turns = [{"question": turn.question, "answer": turn.answer} for turn in row.history]

@@ -13,16 +13,16 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.connection import wait
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 from ragtrace.embedders.embedded import EmbeddedEmbedder
 from ragtrace.errors import ConfigError
 from ragtrace.evaluation import Evaluator
 from ragtrace.judges import create
 from ragtrace.metrics import by_name
-from ragtrace.model import Evaluation, Interaction, JudgeInfo, Language
+from ragtrace.model import Evaluation, Interaction, JudgeInfo, Language, Status, Unscored
 from ragtrace.records import evaluation_to_dict
 from ragtrace.refusals import with_refusal
 from ragtrace_collector.commands.judging import Judging
@@ -144,7 +144,13 @@ def _evaluator(made: Judging, measuring: Measuring) -> Evaluator:
 async def _judged(evaluator: Evaluator, row: Interaction, measuring: Measuring) -> Evaluation:
     limit = measuring.row_timeout
     found = await evaluator.evaluate(row, None if limit is None else time.monotonic() + limit)
-    return with_refusal(found)
+    return _without_answer(found) if row.error is not None and row.answer is None else with_refusal(found)
+
+
+def _without_answer(evaluation: Evaluation) -> Evaluation:
+    """Where the app raised, every metric lacks a number that it should have: coverage must say so."""
+    outcomes = {name: Unscored(name, Status.SKIPPED, "app_failed") for name in evaluation.outcomes}
+    return replace(evaluation, outcomes=outcomes)
 
 
 def _record(evaluation: Evaluation) -> str:
@@ -186,8 +192,3 @@ def known_metrics(ks: Sequence[int], *, has_gold: bool) -> tuple[str, ...]:
         measures = ("hit", "mrr", "ndcg", "precision", "recall")
         names += ["mrr", *(f"{measure}@{k}" for measure in measures for k in ks)]
     return tuple(names)
-
-
-def options_of(judging: dict[str, Any]) -> dict[str, Any]:
-    """The judge flags with those that have a value."""
-    return {name: value for name, value in judging.items() if value is not None}
