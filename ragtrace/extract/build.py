@@ -195,7 +195,7 @@ def _reason(span: SpanRecord) -> str:
 
 
 def cut_length(spans: Iterable[SpanRecord]) -> int | None:
-    """The length at which the sender cut strings: the longest, if several different ones are exactly as long."""
+    """The length at which the sender cut strings: the longest, if several different texts are as long."""
     texts = {value for span in spans for value in span.attributes.values() if isinstance(value, str)}
     lengths = Counter(len(text) for text in texts if len(text) >= _MIN_LIMIT)
     longest = max(lengths, default=0)

@@ -35,8 +35,8 @@ class Tree:
     """
 
     def __init__(self, steps: Iterable[Step], spans: Iterable[SpanRecord]) -> None:
-        self.steps: Sequence[Step] = in_time(steps)
-        by_id = {step.id: step for step in self.steps}
+        by_id = {step.id: step for step in steps}
+        self.steps: Sequence[Step] = in_time(by_id.values())
         above = {span.span_id: span.parent_id for span in spans}
         self._parents = {step.id: _nearest(step.span.parent_id, by_id, above) for step in self.steps}
         self._children: dict[str, list[Step]] = defaultdict(list)
@@ -57,7 +57,8 @@ class Tree:
         """Parents that form a circle have no top: one of them becomes it."""
         parent = self._parents[step.id]
         if parent is not None:
-            self._children[parent.id].remove(step)
+            siblings = self._children[parent.id]
+            self._children[parent.id] = [one for one in siblings if one is not step]
         self._parents[step.id] = None
         self.tops.append(step)
         self._number(step)
