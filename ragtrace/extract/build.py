@@ -20,6 +20,8 @@ from ragtrace.model import Interaction, RetrievedDocument, SpanRecord
 
 _SERVICE_NAME = "service.name"
 _MIN_LIMIT = 32
+_ENDS = (".", "!", "?", "。", "！", "？", "…", "]", "】", ")", "）", "}", '"', "”", "```")
+"""What a text that nobody cut mostly ends with."""
 _ERROR = 2
 _CANCELLED = ("GeneratorExit", "CancelledError", "ClientDisconnect")
 
@@ -61,7 +63,7 @@ def build(tree: Tree, scope: Scope, limit: int | None) -> Interaction | None:
     entry, steps = scope.entry, scope.steps
     call = asked.answering(steps)
     ranking = rank(tree, steps, entry, call.span.start_ns if call is not None else None)
-    if call is not None and not ranking.hops:
+    if call is not None and not ranking.hops and ranking.documents is None:
         ranking = told_to(call)
     error = _error(scope)
     question = asked.find_question(scope, call)
@@ -195,11 +197,16 @@ def _reason(span: SpanRecord) -> str:
 
 
 def cut_length(spans: Iterable[SpanRecord]) -> int | None:
-    """The length at which the sender cut strings: the longest, if several different texts are as long."""
-    texts = {value for span in spans for value in span.attributes.values() if isinstance(value, str)}
-    lengths = Counter(len(text) for text in texts if len(text) >= _MIN_LIMIT)
-    longest = max(lengths, default=0)
-    return longest if lengths[longest] > 1 else None
+    """The length at which the sender cut strings: the longest one, if several are exactly as long.
+
+    One text on several spans, as an answer is on chain and model, counts once if it ends as texts do.
+    """
+    texts = Counter(value for span in spans for value in span.attributes.values() if isinstance(value, str))
+    longest = max(map(len, texts), default=0)
+    if longest < _MIN_LIMIT:
+        return None
+    counts = (1 if text.endswith(_ENDS) else n for text, n in texts.items() if len(text) == longest)
+    return longest if sum(counts) > 1 else None
 
 
 def _kept(
