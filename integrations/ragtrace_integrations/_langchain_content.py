@@ -47,7 +47,7 @@ def question_of(value: object, depth: int = 0) -> str | None:
     if (messages := messages_of(value)) is not None:
         return next((m.text for m in reversed(messages) if m.role == "user" and m.text), None)
     named = fields_of(value)
-    if named is None or depth == _MAX_NESTING:
+    if named is None or depth == _MAX_NESTING or type(value).__name__ == "Command":  # resumes a graph
         return None
     for key in QUESTION_KEYS:
         if key in named and (found := question_of(named[key], depth + 1)) is not None:
@@ -69,7 +69,8 @@ def answer_of(value: object, depth: int = 0) -> str | None:
     for key in ANSWER_KEYS:
         if key in named and (found := answer_of(named[key], depth + 1)) is not None:
             return found
-    return _only_text(named) if depth == 0 else None
+    own = {key: item for key, item in named.items() if key not in QUESTION_KEYS}
+    return _only_text(own) if depth == 0 else None
 
 
 def history_of(*values: object) -> tuple[Turn, ...]:

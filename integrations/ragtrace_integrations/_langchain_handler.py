@@ -180,7 +180,7 @@ class RagtraceCallbackHandler(BaseCallbackHandler):
     @_quiet
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         """A chain fails, or its stream is abandoned."""
-        self._recorder.end(run_id, given=kwargs.get("inputs"), error=error)
+        self._recorder.end(run_id, given=kwargs.get("inputs"), error=_failure(error))
 
     @_quiet
     def on_retriever_end(self, documents: Sequence[Any], *, run_id: UUID, **kwargs: Any) -> None:
@@ -200,7 +200,7 @@ class RagtraceCallbackHandler(BaseCallbackHandler):
     @_quiet
     def on_tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         """A tool fails."""
-        self._recorder.end(run_id, error=error)
+        self._recorder.end(run_id, error=_failure(error))
 
     @property
     def ignore_chain(self) -> bool:
@@ -231,6 +231,11 @@ def _chain_role(name: object, run_type: object, tags: Sequence[str], metadata: M
         return Role.FORMAT
     is_node = name == metadata.get("langgraph_node") and any(tag.startswith("graph:step") for tag in tags)
     return Role.NODE if is_node else Role.PLUMBING
+
+
+def _failure(error: BaseException) -> BaseException | None:
+    """The error of a run; ``None`` where LangGraph raises to interrupt a graph or to hand over to another."""
+    return None if any(kind.__name__ == "GraphBubbleUp" for kind in type(error).__mro__) else error
 
 
 def _name(serialized: Mapping[str, Any] | None, told: Mapping[str, Any], otherwise: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from pydantic import BaseModel
@@ -39,10 +40,11 @@ class LangChainTranslator:
             return model_content(run.start, end)
         if role is Role.RETRIEVER:
             return retriever_content(end, run.known)
-        if not (role is Role.ROOT and run.tree.is_rag) and (step := _step(run, end)) is not None:
+        is_step = role is not Role.ROOT or (isinstance(end.taken, list) and not run.tree.is_rag)
+        if is_step and (step := _step(run, end)) is not None:
             return content_of(step, question_of(end.given) or _question_above(run))
         if role is Role.ROOT:
-            return root_content(end, run.tree)
+            return replace(root_content(end, run.tree), documents=_handed_over(run, end))
         if role is Role.TOOL:
             return tool_content(end)
         return Content(partial=end.cut) if role is Role.NODE else None
@@ -70,6 +72,14 @@ def _step(run: Run, end: End) -> Found | None:
     interaction = steps.interaction_in(run.context)
     told = [] if interaction is None else read_lists(documents_in(interaction.retrieved))
     return found([*run.known, *read_lists(documents_in(end.given))], after, told)
+
+
+def _handed_over(run: Run, end: End) -> Documents | None:
+    """The documents of a root in which nothing was retrieved: the app's, or those of a graph's state."""
+    if run.known or (run.step is not None and run.step.retrieved is not None):
+        return None
+    lists = read_lists([*documents_in(end.given, empty=True), *documents_in(end.taken)])
+    return lists[0] if lists else None
 
 
 def _question_above(run: Run) -> str | None:
@@ -124,7 +134,7 @@ def root_content(end: End, tree: Tree) -> Content:
     answer = answer_of(end.taken)
     if answer is None:
         answer = tree.cut_reply if broken else _odd_answer(end.taken, tree.last_reply)
-    question = question_of(end.given)
+    question = question_of(end.given) or _question_in_state(end.taken)
     return Content(
         kind=names.KIND_INTERACTION if tree.is_rag and not tree.within else None,
         question=question,
@@ -134,6 +144,12 @@ def root_content(end: End, tree: Tree) -> Content:
         session=tree.session,
         user=tree.user,
     )
+
+
+def _question_in_state(taken: object) -> str | None:
+    """The question that a graph's state still holds, where the graph was resumed and not asked anew."""
+    named = fields_of(taken) or {}
+    return question_of({key: named[key] for key in ("question", "query", "messages") if key in named})
 
 
 def _odd_answer(taken: object, last_reply: str | None) -> str | None:

@@ -14,6 +14,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.graph.message import add_messages
 from langgraph.prebuilt import ToolNode, tools_condition
+from langgraph.types import Command, interrupt
+from opentelemetry.trace import StatusCode
 
 
 class State(TypedDict, total=False):
@@ -206,3 +208,20 @@ def test_a_turn_without_a_reply_has_no_answer_of_an_earlier_turn(handler, spans)
     graph.invoke({"messages": messages}, config={"callbacks": [handler]})
     (root, *_) = [s for s in spans.all() if s.parent is None]
     assert "output.value" not in root.attributes
+
+
+def test_a_graph_that_waits_for_a_person_has_not_failed(retriever, handler, spans, about):
+    """An interrupt is no error; the resumed run answers the question that was asked before it."""
+    graph = _sequence(
+        State,
+        InMemorySaver(),
+        retrieve=lambda s: {"documents": retriever.invoke(s["question"])},
+        approve=lambda s: {"generation": f"{interrupt('May I?')}: 42."},
+    )
+    config = {"callbacks": [handler], "configurable": {"thread_id": "t-1"}}
+    graph.invoke({"question": "tax"}, config=config)
+    graph.invoke(Command(resume="Yes"), config=config)
+    assert {s.status.status_code for s in spans.all()} == {StatusCode.UNSET}
+    roots = [s.attributes for s in spans.all() if s.parent is None]
+    assert [(a["input.value"], a.get("output.value")) for a in roots] == [("tax", None), ("tax", "Yes: 42.")]
+    assert spans.documents(spans.one("retrieval")) == about("tax")

@@ -142,3 +142,12 @@ def test_a_bare_retriever_and_a_bare_model_read_back_for_what_they_are(
     retriever.invoke("tax", config={"callbacks": [handler]})
     (read,) = spans.read_back()
     assert (read.question, read.answer, _read(read)) == ("tax", None, about("tax"))
+
+
+def test_documents_that_the_app_hands_over_read_back_as_the_interactions(model, handler, spans, about):
+    """Retrieved by code of the app's own, before the chain: its input holds them."""
+    documents = [Document(id=id_, page_content=text) for id_, text in about("tax")]
+    chain = ChatPromptTemplate.from_template("{context}\n\n{question}") | model
+    chain.invoke({"context": documents, "question": "tax"}, config={"callbacks": [handler]})
+    (read,) = spans.read_back()
+    assert (read.question, _read(read)) == ("tax", about("tax"))
