@@ -334,5 +334,5 @@ def _pooled(groups: Sequence[Sequence[JudgedRow]]) -> tuple[reliability.Bin, ...
         scored = [row for row in group if row.score is not None]
         labels += [row.row.label for row in scored]
         scores += [row.score for row in scored if row.score is not None]
-        weights += [1.0 / len(scored)] * len(scored)
+        weights += [1.0 / len(scored) for _ in scored]
     return reliability.reliability_table(labels, scores, weights)

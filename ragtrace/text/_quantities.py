@@ -156,7 +156,7 @@ def _read_fraction(match: re.Match[str], text: str) -> Quantity | None:
 def _read_number(match: re.Match[str], text: str) -> Quantity | None:
     written = match[0].rstrip(" -")
     sign, unit_name = match["sign"], match["unit"] or match["first"]
-    body = written[len(sign) :] if sign else written
+    body = (written[len(sign) :] if sign else written).removesuffix(unit_name or "")
     if unit_name == "s" and re.fullmatch(r"\d{4}s", written):
         return None  # a decade: neither a year nor seconds
     parts = [part for part in (_leading_value(p) for p in _split_range(body)) if part is not None]
@@ -170,10 +170,15 @@ def _read_number(match: re.Match[str], text: str) -> Quantity | None:
     return _quantity(match, parts[0], parts[-1], dimension, unit=unit, end=match.start() + len(written))
 
 
+_IDIOMS = frozenset({"十分", "百分", "万分", "千万", "万一", "一一"})
+
+
 def _is_idiom(written: str, unit_name: str | None, dimension: str) -> bool:
     """Whether it only looks like a number: 一个 (a), 一致 (agree), 十分 (very), one (somebody)."""
     if written[0] <= "\u2fff":
         return written == "one" and not unit_name
+    if written in _IDIOMS:
+        return True
     digits = re.sub(f"[^{ZH}]", "", written)
     return len(digits) < 2 and (unit_name is None or (digits == "一" and dimension == "count"))
 

@@ -121,10 +121,13 @@ class Case:
         if self.interaction.documents is None:
             return None
         threshold = constants().thresholds["covered"]
-        return any(
-            p >= threshold and gives_kind(need.kind, (self.single[rank].text,)) is not False
-            for rank, p in found.items()
-        )
+        return any(p >= threshold and self._gives(need, rank) for rank, p in found.items())
+
+    def _gives(self, need: NeedText, rank: int) -> bool:
+        """Whether the document at ``rank`` has the kind of answer that is wanted, and what is special to the need."""
+        corpus = self.single[rank]
+        special = not need.own or not need.own.isdisjoint(known_tokens(need, corpus))
+        return special and gives_kind(need.kind, (corpus.text,)) is not False
 
     def _answered(self, need: NeedText) -> bool | None:
         if not self.interaction.answer:

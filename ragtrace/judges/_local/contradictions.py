@@ -157,16 +157,25 @@ _LONGEST_SWAP = 4
 
 def _wording_conflicts(claim: ClaimText, best: Passage, corpus: Corpus) -> Iterator[Conflict]:
     """Stretches that differ between wordings that are otherwise the same."""
-    held = sum(t in best.vocabulary for t in claim.tokens) / len(claim.tokens)
-    if held < _ALIKE or claim.normal.rstrip(".。 ") in best.normal:
+    if claim.normal.rstrip(".。 ") in best.normal:
         return
-    names = frozenset(part for name in claim.names for part in words(name))
+    names = frozenset(part for name in claim.names for part in words(name) if part not in corpus.words)
+    held = _share_held(claim, best, names)
+    if held < _ALIKE:
+        return
     for said, found in _differences(claim.words, best.words):
-        kind = _difference_kind(said, found, names, corpus)
+        kind = _difference_kind(said, found, names, best)
         if kind == "negation" and held < _ALIKE_NEGATION:
             continue
         if kind:
             yield Conflict(kind, _join(said) or claim.text, _join(found) or best.text, best)
+
+
+def _share_held(claim: ClaimText, best: Passage, names: frozenset[str]) -> float:
+    """The share of the claim's content that the passage holds, strange names apart; 0 where little is left."""
+    strange = frozenset(content(names))
+    rest = [token for token in claim.tokens if token not in strange]
+    return sum(token in best.vocabulary for token in rest) / len(rest) if len(rest) > 1 else 0.0
 
 
 def _differences(said: Sequence[str], found: Sequence[str]) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
@@ -184,18 +193,22 @@ def _differences(said: Sequence[str], found: Sequence[str]) -> Iterator[tuple[Se
 
 
 def _difference_kind(
-    said: Sequence[str], found: Sequence[str], names: frozenset[str], corpus: Corpus
+    said: Sequence[str], found: Sequence[str], names: frozenset[str], best: Passage
 ) -> Kind | None:
-    table = english().antonyms
-    if any(table.get(word, frozenset()) & set(found) and word not in found for word in said):
+    if any(not _antonyms_of(word).isdisjoint(found) and word not in best.all_words for word in said):
         return "antonym"
     joined_said, joined_found = "".join(said), "".join(found)
-    if any(opposite in joined_found for opposite in chinese().antonyms.get(joined_said, ())):
+    opposites = chinese().antonyms.get(joined_said, frozenset())
+    if joined_said not in best.normal and any(opposite in joined_found for opposite in opposites):
         return "antonym"
-    if found and names & set(said) and not any(word in corpus.words for word in said if word in names):
+    if found and not names.isdisjoint(said):
         return "name"
     negated = count_negations(joined_said, tuple(said)), count_negations(joined_found, tuple(found))
     return "negation" if (negated[0] == 0) != (negated[1] == 0) else None
+
+
+def _antonyms_of(word: str) -> frozenset[str]:
+    return english().antonyms.get(word, frozenset())
 
 
 def _join(tokens: Sequence[str]) -> str:

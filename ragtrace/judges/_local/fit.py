@@ -89,4 +89,5 @@ def _share(need: NeedText, passage: Passage) -> float:
     for token, others in need.alternatives.items():
         if token in need.weights and any(other in passage.normal for other in others):
             held.add(token)
-    return sum(need.weights[token] for token in held) / sum(need.weights.values())
+    total = sum(need.weights.values())
+    return sum(need.weights[token] for token in held) / total if total else 0.0

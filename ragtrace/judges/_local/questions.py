@@ -25,6 +25,8 @@ class NeedText:
     tokens: tuple[str, ...]
     alternatives: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Token → words that mean the same as a word it is part of (Chinese)."""
+    own: frozenset[str] = frozenset()
+    """The tokens that tell it from an earlier need of the same question; empty where it stands for itself."""
 
     @cached_property
     def forms(self) -> Mapping[str, str]:
@@ -96,9 +98,18 @@ def _need(piece: str, inherited: tuple[str, ...]) -> NeedText:
     normal = normalise(piece)
     tokens = [t for t in content(words(_question_only_zh().sub(" ", normal))) if t not in _question_only()]
     tokens = tokens or content(words(normal)) or words(normal)
+    own = frozenset(tokens) - _light() if inherited and len(tokens) < _FEW else frozenset()
     if len(tokens) < _FEW:
         tokens = [*tokens, *inherited]
-    return NeedText(piece, kind_of(piece), tuple(dict.fromkeys(tokens)), _alternatives(normal))
+    return NeedText(piece, kind_of(piece), tuple(dict.fromkeys(tokens)), _alternatives(normal), own)
+
+
+@cache
+def _light() -> frozenset[str]:
+    """Stems of verbs that say little: how long does it *take*, when does it *start*."""
+    return frozenset(
+        stem(word) for word in ("take", "last", "go", "come", "start", "begin", "end", "run", "apply")
+    )
 
 
 def _alternatives(normal: str) -> dict[str, tuple[str, ...]]:
