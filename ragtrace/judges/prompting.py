@@ -54,11 +54,13 @@ class PromptSet:
         canonical = json.dumps(self.texts, sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(canonical.encode()).hexdigest()
 
-    def system(self, language: Language, prompt: str, keys: Iterable[str], marker: str) -> str:
-        """The system message for a reply that has ``keys``."""
+    def system(
+        self, language: Language, prompt: str, keys: Iterable[str], marker: str, keyed: bool = False
+    ) -> str:
+        """The system message for a reply that has ``keys``, its example ``keyed`` as the reply shall be."""
         sections, wanted = self.texts[language][prompt], list(keys)
         parts = [sections["task"], *(sections[key] for key in wanted if key in sections)]
-        if example := _shown_example(sections.get("examples", ""), set(wanted)):
+        if example := _shown_example(sections.get("examples", ""), set(wanted), keyed):
             parts.append(example)
         return "\n".join([*parts, self.rule(language, "data").replace("{marker}", marker)])
 
@@ -166,7 +168,7 @@ def _outside_enum(value: Any) -> tuple[str, Any] | None:
     return None
 
 
-def _shown_example(text: str, wanted: set[str]) -> str:
+def _shown_example(text: str, wanted: set[str], keyed: bool) -> str:
     """``text`` with replies cut to the wanted keys; ``""`` when no reply has any of them."""
     lines, kept = [], False
     for line in text.splitlines():
@@ -174,5 +176,19 @@ def _shown_example(text: str, wanted: set[str]) -> str:
             lines.append(line)
         elif reply := {key: value for key, value in json.loads(line).items() if key in wanted}:
             kept = True
+            reply = _by_key(reply) if keyed else reply
             lines.append(json.dumps(reply, ensure_ascii=False, separators=(",", ":")))
     return "\n".join(line for line in lines if line) if kept else ""
+
+
+def _by_key(reply: dict[str, Any]) -> dict[str, Any]:
+    """An example's reply with a key for each sentence and document."""
+    keyed = dict(reply)
+    if "claims" in reply:
+        keyed["claims"] = {}
+        for entry in reply["claims"]:
+            rest = {key: value for key, value in entry.items() if key != "unit"}
+            keyed["claims"].setdefault(f"U{entry['unit']}", []).append(rest)
+    if "relevance" in reply:
+        keyed["relevance"] = {f"D{entry['doc']}": entry["helps"] for entry in reply["relevance"]}
+    return keyed

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-ITEM = re.compile(r"^\[([0-9a-f]{4,}):([DUQA])(\d*)([^\]]*)\] ", re.MULTILINE)
+ITEM = re.compile(r"^\[([b-z]{4,}):([DUQA])(\d*)([^\]]*)\] ", re.MULTILINE)
 
 
 @dataclass(frozen=True)

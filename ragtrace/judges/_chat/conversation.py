@@ -44,7 +44,18 @@ class Conversation:
         Raises:
             JudgeError: there is no reply, or the provider withheld it.
         """
-        prompt = task_prompt(task, draw_canary(task.language), self._prompts)
+        if self._endpoint.keyed:
+            return await self._ask(task, keyed=True)
+        found = await self._ask(task, keyed=False)
+        if not _confused(found, task):
+            return found
+        again = await self._ask(task, keyed=True)
+        if again.canary:
+            self._endpoint.need_keys()
+        return again
+
+    async def _ask(self, task: Task, keyed: bool) -> Findings:
+        prompt = task_prompt(task, draw_canary(task.language), self._prompts, keyed)
         completion = await self._complete(prompt)
         confidences = claim_confidences(completion.text, completion.tokens)
         found = read_findings(completion.text, task, confidences)
@@ -94,6 +105,16 @@ class Conversation:
             return with_threshold(entry, threshold, evidence=bool(evidence.holding(entry.quote)))
 
         return replace(found, entries={n: tuple(map(judged, known)) for n, known in found.entries.items()})
+
+
+def _confused(found: Findings, task: Task) -> bool:
+    """Whether the canary was judged wrongly, or left out of a whole reply.
+
+    That is what steering looks like, but also what a small model does that loses count of the sentences.
+    Asked for keyed replies the latter recovers; the former gives itself away again.
+    """
+    whole = found.problem not in ("empty_reply", "unparseable", "truncated")
+    return bool(task.asked) and not found.canary and whole
 
 
 def _check_swallowed(completion: Completion, estimate: int) -> None:

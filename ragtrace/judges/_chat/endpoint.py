@@ -35,7 +35,7 @@ class Endpoint:
         self._options, self._clock, self._sleep = options, clock, sleep
         native = options.base_url is None or "openai" in options.base_url
         self._traits = Traits(cap=CAPS[0] if native else CAPS[1])
-        self._sized_cap = True
+        self._sized_cap, self._keyed = True, False
         self._window = options.window_tokens
         self._circuit, self._budget = Circuit(), RetryBudget()
         self._lines: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Line] = weakref.WeakKeyDictionary()
@@ -59,6 +59,15 @@ class Endpoint:
         if limit is not None and (self._window is None or limit < self._window):
             smaller = limit
         self._window = max(MIN_WINDOW, smaller)
+
+    @property
+    def keyed(self) -> bool:
+        """Whether the model needs a key for each sentence to keep them apart."""
+        return self._keyed
+
+    def need_keys(self) -> None:
+        """Replies as lists confused the model, keyed ones did not."""
+        self._keyed = True
 
     def lift_cap(self) -> None:
         """A reply was cut at the size that we reserved: the model writes more (it thinks first); let it."""

@@ -72,6 +72,16 @@ class Task:
         return replace(self, items=items, relevance_of=relevance_of, extra=extra, documents=kept)
 
 
+def canary_number(task: Task) -> int:
+    """The number of the canary claim: behind all that the request asks."""
+    return max((item.number for item in task.asked), default=0) + 1
+
+
+def decoy_number(task: Task) -> int:
+    """The number of the decoy document: behind all that the request shows."""
+    return max((document.rank for document in task.documents), default=0) + 1
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One claim of a reply. ``support`` is ``None`` for NO_CLAIM: the item states no fact.

@@ -31,14 +31,19 @@ def visible(text: str) -> str:
     return _CONTROL_TOKEN.sub(_spaced, _INVISIBLE.sub("", text))
 
 
-def draw_nonce(texts: Iterable[str], draw: Callable[[int], str] = secrets.token_hex) -> str:
-    """A mark that occurs in none of ``texts``: ``draw(n)`` gives n random bytes in hexadecimal.
+def draw_letters(count: int) -> str:
+    """``count`` random consonants: no word, and nothing that a model could take for a number."""
+    return "".join(secrets.choice("bcdfghjklmnpqrstvwxz") for _ in range(count))
+
+
+def draw_nonce(texts: Iterable[str], draw: Callable[[int], str] = draw_letters) -> str:
+    """A mark that occurs in none of ``texts``: ``draw(n)`` gives n random letters.
 
     Short, for it is paid for at every item; longer where the texts hold many of the short ones.
     """
     parts = list(texts)
     for tries in itertools.count():
-        nonce = draw(2 + tries // 4)
+        nonce = draw(4 + tries // 4)
         if not any(nonce in part for part in parts):
             return nonce
     raise AssertionError("unreachable")

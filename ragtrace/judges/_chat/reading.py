@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ragtrace.judges._chat.canary import canary_holds
-from ragtrace.judges._chat.entries import Entry, Findings, Item, Task
-from ragtrace.judges._chat.rendering import canary_number, decoy_number
+from ragtrace.judges._chat.entries import Entry, Findings, Item, Task, canary_number, decoy_number
 from ragtrace.judges.replies import (
     is_no_claim,
     read_flag,
@@ -79,7 +78,7 @@ def _claims(
     entries: dict[int, list[Entry]] = {}
     canary: list[Support | None] = []
     ignored = 0
-    raw_claims = read_mappings(reply.get("claims"))
+    raw_claims = _listed(reply.get("claims"), "unit")
     if len(confidences) != len(raw_claims):
         confidences = [None] * len(raw_claims)
     for raw, confidence in zip(raw_claims, confidences, strict=True):
@@ -99,6 +98,18 @@ def _claims(
             else:
                 known.append(entry)
     return {number: _settled(found) for number, found in entries.items()}, ignored, canary
+
+
+def _listed(value: Any, key: str) -> list[Mapping[str, Any]]:
+    """The entries of a reply's list, also where each sentence or document has a key of its own."""
+    if not isinstance(value, dict):
+        return read_mappings(value)
+    return [
+        {"helps": part, **part_fields, key: name}
+        for name, parts in value.items()
+        for part in read_list(parts)
+        for part_fields in (part if isinstance(part, dict) else {},)
+    ]
 
 
 def _without_last(claims: dict[int, tuple[Entry, ...]]) -> dict[int, tuple[Entry, ...]]:
@@ -141,7 +152,7 @@ def _relevance(reply: Mapping[str, Any], task: Task) -> tuple[dict[int, bool], i
     expected = {*task.relevance_of, decoy_number(task)} if task.relevance_of else set()
     helps: dict[int, bool] = {}
     ignored = 0
-    for raw in read_mappings(reply.get("relevance")):
+    for raw in _listed(reply.get("relevance"), "doc"):
         rank, flag = read_int(raw.get("doc")), read_flag(raw.get("helps"))
         if rank is None or flag is None or rank not in expected or rank in helps:
             ignored += 1

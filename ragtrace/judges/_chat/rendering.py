@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragtrace.judges._chat.canary import Canary
-from ragtrace.judges._chat.entries import Shown, Task
+from ragtrace.judges._chat.entries import Shown, Task, canary_number, decoy_number
 from ragtrace.judges._chat.fence import draw_nonce, item, visible
 from ragtrace.judges._chat.schemas import Schema, questions_schema, task_schema
 from ragtrace.judges.prompting import PromptSet
@@ -29,8 +29,8 @@ class Prompt:
     output_tokens: int
 
 
-def task_prompt(task: Task, canary: Canary, prompts: PromptSet) -> Prompt:
-    """The request for ``task``, its data fenced with a nonce of its own."""
+def task_prompt(task: Task, canary: Canary, prompts: PromptSet, keyed: bool = False) -> Prompt:
+    """The request for ``task``, its data fenced with a nonce of its own; ``keyed`` as in the schema."""
     documents, lines = _documents(task, canary), _lines(task, canary)
     labelled = [*documents, *lines]
     nonce = draw_nonce((text for _, text in labelled))
@@ -39,9 +39,9 @@ def task_prompt(task: Task, canary: Canary, prompts: PromptSet) -> Prompt:
         keys.insert(1, "pairs")
     return Prompt(
         name=task.call,
-        system=prompts.system(task.language, task.call, keys, nonce),
+        system=prompts.system(task.language, task.call, keys, nonce, keyed),
         user="\n".join(item(nonce, label, text) for label, text in labelled),
-        schema=lambda bounded: task_schema(task, bounded),
+        schema=lambda bounded: task_schema(task, bounded, keyed),
         format_rule=prompts.rule(task.language, "format"),
         output_tokens=expected_output(task),
     )
@@ -67,16 +67,6 @@ def expected_output(task: Task) -> int:
     claims = (len(task.asked) + 1) * _TOKENS_PER_CLAIM if task.asked else 0
     relevance = (len(task.relevance_of) + 1) * _TOKENS_PER_DOCUMENT if task.relevance_of else 0
     return claims + relevance + (_TOKENS_FOR_EXTRA if task.extra else 0) + 40
-
-
-def canary_number(task: Task) -> int:
-    """The number of the canary claim: behind all that the request asks."""
-    return max((item.number for item in task.asked), default=0) + 1
-
-
-def decoy_number(task: Task) -> int:
-    """The number of the decoy document: behind all that the request shows."""
-    return max((document.rank for document in task.documents), default=0) + 1
 
 
 def _documents(task: Task, canary: Canary) -> list[tuple[str, str]]:

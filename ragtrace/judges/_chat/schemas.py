@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ragtrace.judges._chat.entries import Task
+from ragtrace.judges._chat.entries import Task, canary_number, decoy_number
 
 Schema = dict[str, Any]
 
@@ -20,21 +20,30 @@ MAX_NEEDS, MAX_EXTRA = 4, 24
 _CLAIMS_PER_ITEM = 4
 
 
-def task_schema(task: Task, bounded: bool) -> Schema:
-    """The schema of a reply to ``task`` (with the canary's entries); ``bounded`` adds array lengths."""
+def task_schema(task: Task, bounded: bool, keyed: bool = False) -> Schema:
+    """The schema of a reply to ``task`` (with the canary's entries); ``bounded`` adds array lengths.
+
+    ``keyed`` gives each sentence and document its own key (``U1``, ``D1``), so that a model that confuses
+    their numbers cannot; that takes more tokens.
+    """
     properties: Schema = {}
-    if task.asked:
+    definitions: Schema = {}
+    if task.asked and keyed:
+        definitions["unit"] = _array(_claim(task, {}), bounded, _CLAIMS_PER_ITEM, least=1)
+        properties["claims"] = _keyed("U", [*(i.number for i in task.asked), canary_number(task)], "unit")
+    elif task.asked:
         n = len(task.asked) + 1
-        properties["claims"] = _array(_claim(task), bounded, n * _CLAIMS_PER_ITEM, least=n)
-    if task.relevance_of:
+        claim = _claim(task, {"unit": _INTEGER})
+        properties["claims"] = _array(claim, bounded, n * _CLAIMS_PER_ITEM, least=n)
+    if task.relevance_of and keyed:
+        definitions["helps"] = _enum(YES_NO)
+        properties["relevance"] = _keyed("D", [*task.relevance_of, decoy_number(task)], "helps")
+    elif task.relevance_of:
         n = len(task.relevance_of) + 1
         properties["relevance"] = _array(_object(doc=_INTEGER, helps=_enum(YES_NO)), bounded, n, least=n)
-    if task.extra and task.call == "grounding":
-        need = _object(need=_STRING, covered=_enum(YES_NO), answered=_enum(YES_NO))
-        properties["needs"] = _array(need, bounded, most=MAX_NEEDS)
-    if task.extra and task.call == "reference":
-        properties["extra"] = _array(_STRING, bounded, most=MAX_EXTRA)
-    return _object(**properties)
+    if task.extra:
+        properties |= _extra(task, bounded)
+    return _object(**properties) | ({"$defs": definitions} if definitions else {})
 
 
 def questions_schema(n: int, bounded: bool) -> Schema:
@@ -46,8 +55,19 @@ _STRING: Schema = {"type": "string"}
 _INTEGER: Schema = {"type": "integer"}
 
 
-def _claim(task: Task) -> Schema:
-    properties: Schema = {"unit": _INTEGER, "claim": _STRING, "quote": _STRING}
+def _extra(task: Task, bounded: bool) -> Schema:
+    if task.call == "reference":
+        return {"extra": _array(_STRING, bounded, most=MAX_EXTRA)}
+    need = _object(need=_STRING, covered=_enum(YES_NO), answered=_enum(YES_NO))
+    return {"needs": _array(need, bounded, most=MAX_NEEDS)}
+
+
+def _keyed(letter: str, numbers: list[int], definition: str) -> Schema:
+    return _object(**{f"{letter}{number}": {"$ref": f"#/$defs/{definition}"} for number in numbers})
+
+
+def _claim(task: Task, first: Schema) -> Schema:
+    properties: Schema = {**first, "claim": _STRING, "quote": _STRING}
     if task.has_pairs:
         pair = _object(doc=_INTEGER, says=_enum(PAIR_VERDICTS))
         properties["pairs"] = {"type": "array", "items": pair}

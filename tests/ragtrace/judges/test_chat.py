@@ -171,6 +171,29 @@ async def test_greetings_are_context_not_claims(bench: Any) -> None:
     assert [claim.claim.text for claim in reply.claims] == [A]
 
 
+async def test_a_model_that_loses_count_is_asked_for_keyed_replies(bench: Any) -> None:
+    """A key for each sentence and document; the endpoint is remembered to need them."""
+
+    def script(seen: Seen) -> Answer:
+        properties = seen.body["response_format"]["json_schema"]["schema"]["properties"]
+        if properties["claims"]["type"] == "array":
+            return {"claims": [entry(1, "SUPPORTED", A), entry(2, "SUPPORTED", A)], "relevance": []}
+        assert list(properties["claims"]["properties"]) == ["U1", "U2"]
+        assert list(properties["relevance"]["properties"]) == ["D1", "D2", "D3"]
+        assert '{"claims":{"U1":[' in seen.system
+        unit = {"claim": "", "quote": A, "verdict": "SUPPORTED"}
+        return {
+            "claims": {"U1": [unit], "U2": [{"claim": "", "quote": "", "verdict": "NOT_FOUND"}]},
+            "relevance": {"D1": "yes", "D2": "no", "D3": "no"},
+        }
+
+    judge = bench(script)
+    reply = await judge.ask(two_documents(), Want.VERDICTS, Want.RELEVANCE)
+    assert (supports(reply), reply.relevance, reply.faults) == ([S], {1: 1.0, 2: 0.0}, ())
+    await judge.ask(two_documents("Refunds take 3 days!"), Want.VERDICTS, Want.RELEVANCE)
+    assert len(judge.server.requests) == 3
+
+
 async def test_earlier_turns_and_the_rewritten_question_are_shown(bench: Any) -> None:
     """A claim that only an earlier turn establishes is supported, and says so by naming no document."""
     history = (Turn("Who founded Acme?", "Ann Lee founded Acme in 1999."),)

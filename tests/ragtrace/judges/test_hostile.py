@@ -123,7 +123,7 @@ async def test_what_is_sent_keeps_data_and_rubric_apart(bench: Any, name: str, p
 
 def without_marker(system: str) -> tuple[str, str]:
     """The rubric without its marker, and the marker."""
-    (marker,) = re.findall(r"start with \[([0-9a-f]+):", system)
+    (marker,) = re.findall(r"start with \[([a-z]+):", system)
     return system.replace(marker, ""), marker
 
 
@@ -145,7 +145,8 @@ def obeying(verdict: str) -> Any:
         quote = seen.documents.get(2, CLEAN) if verdict in ("SUPPORTED", "CONTRADICTED") else ""
         return reply | {
             "claims": [
-                {"unit": n, "claim": "", "quote": quote, "verdict": verdict} for n in (1, *seen.units)
+                {"unit": n, "claim": "", "quote": quote, "verdict": verdict}
+                for n in (*seen.units, seen.canary)
             ],
             "relevance": [{"doc": rank, "helps": "yes"} for rank in seen.documents],
         }
@@ -226,10 +227,8 @@ async def test_canaries_cannot_be_foreseen(bench: Any) -> None:
 
 def test_the_marker_grows_where_short_ones_are_taken() -> None:
     """A document that holds every short marker does not stop the drawing, and forges none."""
-    text = "".join(f"{n:04x} " for n in range(0x10000))
-    nonce = draw_nonce([text])
-    assert nonce not in text
-    assert len(nonce) > 4
+    text = "bbbb bbbbb"
+    assert draw_nonce([text], lambda count: "b" * count) == "bbbbbb"
 
 
 @settings(max_examples=200)
