@@ -124,7 +124,7 @@ class Case:
         return any(p >= threshold and self._gives(need, rank) for rank, p in found.items())
 
     def _gives(self, need: NeedText, rank: int) -> bool:
-        """Whether the document at ``rank`` has the kind of answer that is wanted, and what is special to the need."""
+        """Whether the document at ``rank`` has the wanted kind of answer, and what is special to the need."""
         corpus = self.single[rank]
         special = not need.own or not need.own.isdisjoint(known_tokens(need, corpus))
         return special and gives_kind(need.kind, (corpus.text,)) is not False

@@ -172,7 +172,7 @@ def _wording_conflicts(claim: ClaimText, best: Passage, corpus: Corpus) -> Itera
 
 
 def _share_held(claim: ClaimText, best: Passage, names: frozenset[str]) -> float:
-    """The share of the claim's content that the passage holds, strange names apart; 0 where little is left."""
+    """The share of the claim's content in the passage, strange names apart; 0 where little is left."""
     strange = frozenset(content(names))
     rest = [token for token in claim.tokens if token not in strange]
     return sum(token in best.vocabulary for token in rest) / len(rest) if len(rest) > 1 else 0.0

@@ -75,15 +75,15 @@ class Constants:
 @cache
 def constants() -> Constants:
     """The constants that ship with the judge."""
-    raw = (files(__package__) / "constants.json").read_bytes()
-    table: dict[str, Any] = json.loads(raw)
+    table: dict[str, Any] = json.loads((files(__package__) / "constants.json").read_text(encoding="utf-8"))
+    fitted = {name: table[name] for name in ("support", "relevance", "likeness", "thresholds")}
     return Constants(
         support={language: _estimate(row) for language, row in table["support"].items()},
         relevance={language: _estimate(row) for language, row in table["relevance"].items()},
         likeness={language: _estimate(row) for language, row in table["likeness"].items()},
         support_from=table["thresholds"]["support"],
         thresholds={name: table["thresholds"][name] for name in ("covered", "answered")},
-        revision=blake2b(raw, digest_size=4).hexdigest(),
+        revision=blake2b(json.dumps(fitted, sort_keys=True).encode(), digest_size=4).hexdigest(),
     )
 
 
