@@ -15,6 +15,7 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Se
 from contextlib import contextmanager
 from typing import Any, Literal, TypeVar
 
+from ragtrace.dataset import read_row
 from ragtrace.embedders.base import Embedder
 from ragtrace.errors import InputError
 from ragtrace.evaluation import Evaluator
@@ -23,7 +24,7 @@ from ragtrace.judges.base import Judge
 from ragtrace.metrics import Metric
 from ragtrace.model import Evaluation, Interaction, Language
 from ragtrace.results import Results
-from ragtrace.rows import FIELDS, interaction_from_row
+from ragtrace.rows import FIELDS
 
 _T = TypeVar("_T")
 _LISTS = frozenset(name for field in ("documents", "ids", "history") for name in FIELDS[field])
@@ -115,9 +116,9 @@ def read_rows(rows: Any) -> Iterator[Interaction]:
         if isinstance(row, Interaction):
             yield row
         elif isinstance(row, Mapping):
-            yield interaction_from_row(row, "row", number)
+            yield read_row(row, "row", number)
         elif callable(dump := getattr(row, "model_dump", None)):
-            yield interaction_from_row(dump(exclude_none=True), "row", number)
+            yield read_row(dump(exclude_none=True), "row", number)
         else:
             raise InputError(f"{type(row).__name__} is no row: give a dict or an Interaction", "row", number)
 

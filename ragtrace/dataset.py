@@ -22,6 +22,7 @@ from ragtrace import labels
 from ragtrace.errors import InputError, MissingExtra
 from ragtrace.foreign_rows import ours
 from ragtrace.model import Interaction, RetrievedDocument
+from ragtrace.records import interaction_to_dict
 from ragtrace.rows import FIELDS, interaction_from_row
 
 _SHOWN = 20
@@ -111,6 +112,26 @@ def read_row(row: object, source: str = "", number: int | None = None) -> Intera
     if not isinstance(row, Mapping):
         raise InputError(f"a row is an object, found {type(row).__name__}", source, number)
     return interaction_from_row(ours(row), source, number)
+
+
+def set_row(interaction: Interaction) -> dict[str, Any]:
+    """A recorded interaction as a row of a set, for people to add ``reference`` and ``gold``.
+
+    Empty fields are left out, but those two, which are there to be filled.
+    """
+    record = interaction_to_dict(interaction)
+    kept = ("question", "rewritten_question", "history", "documents", "answer", "language", *_PLACES)
+    filled = {name: record[name] for name in kept if record[name] is not None and record[name] != []}
+    if record["documents"] == []:
+        filled["documents"] = []
+    labels_ = {name: value for name, value in record["metadata"].items() if name not in filled}
+    references = [text for text in (record["reference"], *record["other_references"]) if text is not None]
+    reference = references if len(references) > 1 else record["reference"]
+    return {**filled, "reference": reference, "gold": record["gold"], "metadata": labels_}
+
+
+_PLACES = ("session", "trace_id", "span_id")
+"""Where a row came from."""
 
 
 def row_key(row: Interaction) -> str:

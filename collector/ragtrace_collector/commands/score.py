@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any, TextIO
 
 import click
-from ragtrace.evaluation import Evaluator
-from ragtrace.records import evaluation_to_dict, interaction_to_dict
 
 from ragtrace import extract
+from ragtrace.dataset import set_row
+from ragtrace.evaluation import Evaluator
 from ragtrace.model import Evaluation, Interaction, Language
+from ragtrace.records import evaluation_to_dict, interaction_to_dict
 from ragtrace_collector.commands.judging import judge_options, make_judge
 from ragtrace_collector.inputs import Inputs
 from ragtrace_collector.mapping import read_mapping
@@ -23,6 +24,11 @@ from ragtrace_collector.mapping import read_mapping
 @click.command(name="score")
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line, in input order.")
+@click.option(
+    "--as-rows",
+    is_flag=True,
+    help="Print rows of an evaluation set, without judging: add references to them.",
+)
 @click.option("--extract-only", is_flag=True, help="Stop before judging: show what the traces hold.")
 @click.option("--explain", is_flag=True, help="Say where each field was found, and what is missing.")
 @click.option("--lang", type=click.Choice(["auto", "en", "zh"]), default="auto", show_default=True)
@@ -35,6 +41,7 @@ def command(
     *,
     files: tuple[Path, ...],
     as_json: bool,
+    as_rows: bool,
     extract_only: bool,
     explain: bool,
     lang: str,
@@ -54,7 +61,10 @@ def command(
     for problem in inputs.problems:
         click.echo(f"ragtrace: {problem}", err=True)
     interactions = inputs.interactions(mapping=read_mapping(mapping) if mapping else None, stitch=stitch)
-    if extract_only:
+    if as_rows:
+        for interaction in interactions:
+            _print_json(set_row(interaction))
+    elif extract_only:
         _show_extracted(interactions, as_json=as_json, explain=explain)
     else:
         language: Language | None = None if lang == "auto" else "zh" if lang == "zh" else "en"
