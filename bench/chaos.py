@@ -154,7 +154,10 @@ class Backend:
         mode = self.mode
         if mode == "reset" and incoming.transport is not None:
             incoming.transport.abort()
-        body = await incoming.read()
+        try:
+            body = await incoming.read()
+        except ConnectionResetError:
+            return web.Response(status=400)
         if mode == "hang":
             await asyncio.sleep(30)
         if mode in {"503", "429", "401", "500"}:

@@ -199,6 +199,27 @@ async def test_a_request_that_breaks_the_backend_is_found_out_when_others_get_th
     assert delivery.balance()[1] == 1
 
 
+async def test_an_outage_that_begins_beside_a_success_drops_nothing() -> None:
+    """What was confirmed before the first failure proves nothing about the request that fails now."""
+    gate = asyncio.Event()
+    replies = iter([(500, {}, b"")] * 7 + [YES])
+
+    class Ending(Backend):
+        async def handle(self, request: web.Request) -> web.Response:
+            if not self.requests:
+                response = await super().handle(request)
+                gate.set()
+                return response
+            await gate.wait()
+            return await super().handle(request)
+
+    backend = Ending(lambda spans: YES if int(spans[0].span_id, 16) == 1 else next(replies))
+    async with backend.serving(), delivering(backend.url, at_once=2, max_request=80) as delivery:
+        await delivery.send(encoded_request(1), encoded_request(1, first_id=2))
+    assert sorted(backend.taken) == [1, 2]
+    assert delivery.balance() == (2, 0)
+
+
 async def test_partial_success_is_read_and_counted() -> None:
     """The backend said that it threw two of five away; nothing is sent again."""
     reply = ExportTraceServiceResponse()

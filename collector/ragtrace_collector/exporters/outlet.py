@@ -21,8 +21,8 @@ _LEAST_ROOM = 2**16
 """Bytes. Requests are not made smaller than this on a backend's word."""
 _WORTH_JOINING = 2**20
 """Bytes. Larger requests cost a copy when they are joined, and save next to nothing."""
-_FAULTS = 3
-"""Attempts after which a fault of the backend may be this request's fault."""
+_FAULTS = 5
+"""Failures, others getting through before each, after which a backend's fault is this request's."""
 
 
 class Outlet:
@@ -207,9 +207,9 @@ class Outlet:
         """Send until the backend answers for the request → the number of items that it threw away.
 
         A fault of the backend (500) is tried for ever while nothing gets through, for that is an outage;
-        when other requests get through meanwhile, this one is at fault itself.
+        when other requests get through between its failures, time and again, this one is at fault itself.
         """
-        attempt, before = 0, self._confirmed
+        attempt, faults, before = 0, 0, self._confirmed
         while True:
             try:
                 rejected = await self._sender.send(body, signal)
@@ -220,7 +220,9 @@ class Outlet:
                 self.healthy = False
                 if isinstance(error, Misdirected):
                     self._warn(error)
-                if isinstance(error, ServerFault) and attempt >= _FAULTS and self._confirmed > before:
+                faults += attempt > 0 and self._confirmed > before
+                before = self._confirmed
+                if isinstance(error, ServerFault) and faults >= _FAULTS:
                     raise PermanentExport(str(error), splittable=True) from error
                 self._telemetry.count(Figure.RETRIES, destination=self.name)
                 await self._sleep(backoff(attempt, error.retry_after, self._draw()))
