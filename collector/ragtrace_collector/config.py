@@ -17,6 +17,7 @@ from pydantic import (
     PositiveFloat,
     PositiveInt,
     SecretStr,
+    field_validator,
     model_validator,
 )
 
@@ -24,6 +25,7 @@ from ragtrace.model import Language
 from ragtrace_collector.assembler import AssemblerOptions
 from ragtrace_collector.enricher import Carriers
 from ragtrace_collector.exporters.target import Destination
+from ragtrace_collector.privacy import is_loopback
 
 _LAST_PORT = 65_535
 _EMBEDDED_SHARE, _REMOTE_SHARE = 1.0, 0.05
@@ -66,6 +68,8 @@ class Otlp(_Section):
     http: Address = "127.0.0.1:4318"
     token: SecretStr | None = None
     """What senders must show as bearer token; needed for an address other than loopback."""
+    token_file: Path | None = None
+    """A file that holds the token instead."""
     insecure_bind: bool = False
     """Allow an address other than loopback without a token."""
     tls_cert: Path | None = None
@@ -142,6 +146,30 @@ class Scoring(_Section):
     """Whether personal data is replaced before a judge sees it; by default for all but the embedded."""
 
 
+class Redaction(_Section):
+    """What is replaced at intake: before the spool, the judge and the destinations see it."""
+
+    intake: bool = False
+    patterns: Mapping[str, str] = {}
+    """Regular expressions beside ours, by kind (``ORDER: "ORD-[0-9]+"``); for the judge's view too."""
+    keys: tuple[str, ...] = ()
+    """Attributes whose texts count as content, beside those that RAG instrumentations write."""
+    key: SecretStr | None = None
+    """Makes the placeholders; equal ones on several collectors and after a restart where they share it."""
+
+    @field_validator("patterns")
+    @classmethod
+    def _are_patterns(cls, value: Mapping[str, str]) -> Mapping[str, str]:
+        for kind, regex in value.items():
+            if not re.fullmatch("[A-Z][A-Z_]*", kind):
+                raise ValueError(f"{kind!r} is no kind: capitals and underscores")
+            try:
+                re.compile(regex)
+            except re.error as error:
+                raise ValueError(f"{kind} is no regular expression ({error})") from None
+        return value
+
+
 class Config(_Section):
     """All settings."""
 
@@ -154,11 +182,25 @@ class Config(_Section):
     judge: JudgePart = Part(use="embedded")
     embedder: Part | None = None
     scoring: Scoring = Scoring()
+    redaction: Redaction = Redaction()
+    privacy: Literal["standard", "local_only"] = "standard"
+    """``local_only``: no call leaves this machine but to the destinations."""
     assembly: AssemblerOptions = AssemblerOptions()
     carriers: Carriers = Carriers()
     admin: Address = "127.0.0.1:13133"
     max_bytes: PositiveInt = 512 * 2**20
     """Bytes of spans in memory; beyond, senders are told to come again."""
+
+    @model_validator(mode="after")
+    def _keeps_local(self) -> Config:
+        if self.privacy == "local_only":
+            for name, part in (("judge", self.judge), ("embedder", self.embedder)):
+                if part is not None and not _stays_here(part):
+                    raise ValueError(
+                        f"privacy is local_only, but {name} {part.use} may call elsewhere: "
+                        "use the embedded one, or a base_url on loopback"
+                    )
+        return self
 
     @property
     def is_local(self) -> bool:
@@ -192,6 +234,12 @@ class Config(_Section):
     def screens(self) -> bool:
         """Whether a screening judge runs: beside the embedded judge itself it would say the same twice."""
         return self.sampling.screen == "embedded" and not self.is_local
+
+
+def _stays_here(part: Part) -> bool:
+    return part.use in {"embedded", "off"} or (
+        part.use == "openai" and is_loopback(str(part.options.get("base_url", "")))
+    )
 
 
 def default_spool_dir() -> Path:

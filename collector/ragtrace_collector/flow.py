@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from ragtrace import semconv
@@ -64,6 +64,8 @@ class Parts:
     telemetry: Telemetry
     stories: Stories
     store: Store | None = None
+    clean: Callable[[SpanBatch], Awaitable[SpanBatch]] | None = None
+    """Redacts a request before anything else sees it."""
 
 
 class Flow:
@@ -100,6 +102,8 @@ class Flow:
             MalformedOtlp: it is none.
             Refused: memory is full and there is no spool, or that is full too.
         """
+        if self._parts.clean is not None:
+            item = await self._parts.clean(item)
         if item.signal is Signal.LOGS:
             await self._take_logs(item)
             return

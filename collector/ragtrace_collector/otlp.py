@@ -34,6 +34,7 @@ from ragtrace_collector.otlp_read import (
     scope_of,
     survey,
 )
+from ragtrace_collector.otlp_redact import redact_logs, redact_traces
 from ragtrace_collector.otlp_sift import Sifted, sift
 from ragtrace_collector.otlp_write import append_events, encode_log, encode_span
 
@@ -59,6 +60,8 @@ __all__ = [
     "read_logs",
     "read_span",
     "read_spans",
+    "redact_logs",
+    "redact_traces",
     "scope_of",
     "sift",
     "split",

@@ -24,7 +24,7 @@ from ragtrace_collector.spool import Spool
 from ragtrace_collector.stages import HeldInteraction, JudgedInteraction
 from ragtrace_collector.stories import Stories
 from ragtrace_collector.telemetry import Figure, Telemetry
-from ragtrace_collector.wiring import build_rules, worker_setup
+from ragtrace_collector.wiring import build_rules, cleaner, intake_token, worker_setup
 from ragtrace_collector.worker_handle import Worker
 from ragtrace_collector.worker_messages import Bench
 
@@ -77,6 +77,7 @@ class Collector:
                 self.telemetry,
                 self._stories,
                 store=self._spool,
+                clean=cleaner(config),
             ),
             FlowOptions(max_bytes=config.max_bytes),
         )
@@ -182,7 +183,7 @@ class Collector:
             host,
             port,
             name,
-            token=otlp_.token.get_secret_value() if is_intake and otlp_.token else None,
+            token=intake_token(self._config) if is_intake else None,
             cert=otlp_.tls_cert if is_intake else None,
             key=otlp_.tls_key if is_intake else None,
             insecure=otlp_.insecure_bind,

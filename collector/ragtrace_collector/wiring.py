@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Sequence
 from pathlib import Path
 
 from ragtrace.errors import ConfigError
+from ragtrace.redact import Redactor, named
 from ragtrace_collector.config import Config, Part
 from ragtrace_collector.extensions import build
 from ragtrace_collector.policies import BUILTIN, Policy
+from ragtrace_collector.privacy import Cleaner
 from ragtrace_collector.worker_messages import Bench, JudgeSetup, Setup
 
 
@@ -36,7 +39,7 @@ def worker_setup(config: Config) -> Setup:
     """
     options = config.judge.options
     if (file := options.pop("api_key_file", None)) is not None:
-        options["api_key"] = _secret(Path(file))
+        options["api_key"] = _secret(Path(file), "judge.api_key_file")
     embedder = config.embedder or Part(use="embedded")
     judge = JudgeSetup(
         config.judge.use,
@@ -49,11 +52,42 @@ def worker_setup(config: Config) -> Setup:
     if config.screens:
         judges[Bench.SCREEN] = JudgeSetup("embedded")
     scoring = config.scoring
-    return Setup(judges, scoring.metrics, scoring.language, scoring.concurrency)
+    return Setup(
+        judges,
+        scoring.metrics,
+        scoring.language,
+        scoring.concurrency,
+        patterns=config.redaction.patterns,
+        local_only=config.privacy == "local_only",
+    )
 
 
-def _secret(file: Path) -> str:
+def cleaner(config: Config) -> Cleaner | None:
+    """What redacts requests at intake; ``None`` where it is switched off."""
+    redaction = config.redaction
+    if not redaction.intake:
+        return None
+    key = redaction.key.get_secret_value() if redaction.key else secrets.token_hex()
+    return Cleaner(Redactor(key=key, more=named(redaction.patterns)), redaction.keys)
+
+
+def intake_token(config: Config) -> str | None:
+    """What senders must show; ``None`` = nothing.
+
+    Raises:
+        ConfigError: its file cannot be read, or is empty.
+    """
+    if config.otlp.token_file is not None:
+        return _secret(config.otlp.token_file, "otlp.token_file")
+    return config.otlp.token.get_secret_value() if config.otlp.token else None
+
+
+def _secret(file: Path, path: str) -> str:
     try:
-        return file.read_text(encoding="utf-8").strip()
-    except OSError as error:
-        raise ConfigError(f"cannot read {file}: {error.strerror}", "judge.api_key_file") from error
+        found = file.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "it is no text"
+        raise ConfigError(f"cannot read {file}: {why}", path) from error
+    if not found:
+        raise ConfigError(f"{file} is empty", path)
+    return found

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from ragtrace.errors import RagtraceError
 from ragtrace.model import Evaluation, Interaction
 from ragtrace_collector import otlp
+from ragtrace_collector.privacy import stay_local
 from ragtrace_collector.redaction import redacted
 from ragtrace_collector.worker_messages import (
     Bench,
@@ -67,6 +68,8 @@ async def _serve(out: BinaryIO) -> None:
     setup = await read_frame(reader)
     if not isinstance(setup, Setup):
         return
+    if setup.local_only:
+        stay_local()
     try:
         seats = {bench: _seat(judge, setup) for bench, judge in setup.judges.items()}
     except (RagtraceError, ImportError, TypeError, ValueError) as error:
@@ -162,7 +165,7 @@ def _seat(judge: JudgeSetup, setup: Setup) -> _Seat:
         language=setup.language or "auto",
         concurrency=setup.concurrency,
     )
-    return _Seat(made, evaluator, _redactor() if judge.redact else None)
+    return _Seat(made, evaluator, _redactor(setup.patterns) if judge.redact else None)
 
 
 def _embedder(judge: JudgeSetup) -> Embedder | None:
@@ -177,10 +180,10 @@ def _embedder(judge: JudgeSetup) -> Embedder | None:
     return EmbeddedEmbedder()
 
 
-def _redactor() -> Redactor:
-    from ragtrace.redact import Redactor
+def _redactor(patterns: Mapping[str, str]) -> Redactor:
+    from ragtrace.redact import Redactor, named
 
-    return Redactor(key=secrets.token_hex())
+    return Redactor(key=secrets.token_hex(), more=named(patterns))
 
 
 def _send(out: BinaryIO, message: Ready | NotReady | Found | Done | Failed) -> None:

@@ -39,12 +39,17 @@ class JudgeSetup:
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """The first message: what the worker shall be. ``concurrency`` judgements run at once."""
+    """The first message: what the worker shall be. ``concurrency`` judgements run at once.
+
+    ``patterns`` are the user's own for redaction, by kind; ``local_only``: no connection but to loopback.
+    """
 
     judges: Mapping[Bench, JudgeSetup]
     metrics: tuple[str, ...] | None = None
     language: Language | None = None
     concurrency: int = 16
+    patterns: Mapping[str, str] = field(default_factory=dict)
+    local_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
