@@ -35,7 +35,7 @@ class Endpoint:
         self._options, self._clock, self._sleep = options, clock, sleep
         native = options.base_url is None or "openai" in options.base_url
         self._traits = Traits(cap=CAPS[0] if native else CAPS[1])
-        self._sized_cap, self._keyed = True, False
+        self._sized_cap, self._keyed = True, options.keyed
         self._window = options.window_tokens
         self._circuit, self._budget = Circuit(), RetryBudget()
         self._lines: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Line] = weakref.WeakKeyDictionary()

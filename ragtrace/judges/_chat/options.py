@@ -36,6 +36,7 @@ class ChatOptions:
     language           forces the language of the prompts
     logprobs           ask for token probabilities and use them as confidences
     threshold          least probability of support (0..1) at which a claim is supported; needs ``logprobs``
+    keyed              ask for a key a sentence from the start: for small models, else learned where needed
     cache_entries      judged parts remembered in memory; 0 = none
     """
 
@@ -59,6 +60,7 @@ class ChatOptions:
     language: Language | None = None
     logprobs: bool = False
     threshold: float | None = None
+    keyed: bool = False
     cache_entries: int = 4096
 
     def __post_init__(self) -> None:

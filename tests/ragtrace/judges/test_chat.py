@@ -192,6 +192,9 @@ async def test_a_model_that_loses_count_is_asked_for_keyed_replies(bench: Any) -
     assert (supports(reply), reply.relevance, reply.faults) == ([S], {1: 1.0, 2: 0.0}, ())
     await judge.ask(two_documents("Refunds take 3 days!"), Want.VERDICTS, Want.RELEVANCE)
     assert len(judge.server.requests) == 3
+    keyed = bench(script, keyed=True)
+    await keyed.ask(two_documents(), Want.VERDICTS, Want.RELEVANCE)
+    assert len(keyed.server.requests) == 1
 
 
 async def test_earlier_turns_and_the_rewritten_question_are_shown(bench: Any) -> None:
