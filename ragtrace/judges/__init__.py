@@ -16,7 +16,7 @@ __all__ = ["Fault", "Judge", "JudgeReply", "JudgeRequest", "ReferenceClaim", "Us
 
 
 def create(use: str, options: Mapping[str, Any], *, store: VerdictStore | None = None) -> Judge:
-    """Build the judge that ``use`` names: ``embedded``, ``openai``, or ``my_pkg.mod:Class``.
+    """Build the judge that ``use`` names: ``embedded``, ``openai``, ``cascade``, or ``my_pkg.mod:Class``.
 
     Args:
         use: the kind.
@@ -36,6 +36,8 @@ def create(use: str, options: Mapping[str, Any], *, store: VerdictStore | None =
             from ragtrace.judges.chat import ChatJudge, read_options
 
             return ChatJudge(read_options(options), store=store)
+        if use == "cascade":
+            return _cascade(options, store)
         judge = _load(use)(**options)
     except TypeError as error:
         raise ConfigError(f"{use}: {error}", "judge") from error
@@ -46,10 +48,23 @@ def create(use: str, options: Mapping[str, Any], *, store: VerdictStore | None =
     return judge
 
 
+def _cascade(options: Mapping[str, Any], store: VerdictStore | None) -> Judge:
+    """``precision`` and ``languages`` are the cascade's, all other options its model's."""
+    from ragtrace.judges.cascade import CascadeJudge
+
+    own = {name: value for name, value in options.items() if name in {"precision", "languages"}}
+    if "languages" in own:
+        own["languages"] = tuple(own["languages"])
+    rest = {name: value for name, value in options.items() if name not in own}
+    return CascadeJudge(create("openai", rest, store=store), **own)
+
+
 def _load(use: str) -> Any:
     module, colon, name = use.partition(":")
     if not colon:
-        raise ConfigError(f"{use!r} is neither embedded, openai, nor a path my_pkg.mod:Class", "judge.use")
+        raise ConfigError(
+            f"{use!r} is neither embedded, openai, cascade, nor a path my_pkg.mod:Class", "judge.use"
+        )
     try:
         return getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError) as error:

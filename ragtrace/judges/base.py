@@ -45,12 +45,15 @@ class Usage:
     calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
+    local_claims: int = 0
+    """Claims that a cascade decided without a model."""
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
             self.calls + other.calls,
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
+            self.local_claims + other.local_claims,
         )
 
 

@@ -19,7 +19,11 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 _FLAGS = (
     click.option(
-        "--judge", "kind", default="embedded", show_default=True, help="embedded, openai, or module:Class."
+        "--judge",
+        "kind",
+        default="embedded",
+        show_default=True,
+        help="embedded, openai, cascade, or module:Class.",
     ),
     click.option(
         "--base-url", help="OpenAI-compatible endpoint of the judge; the key comes from OPENAI_API_KEY."
@@ -75,9 +79,9 @@ def make_judge(
             wrong = next(iter(options), "embedding_model").replace("_", "-")
             raise ConfigError(f"--{wrong} needs --judge openai")
         return Judging(create("embedded", {}), _embedder(None, None), 1)
-    if kind == "openai" and model is None:
-        raise ConfigError("--judge openai needs --model NAME")
-    if kind == "openai":
+    if kind in {"openai", "cascade"} and model is None:
+        raise ConfigError(f"--judge {kind} needs --model NAME")
+    if kind in {"openai", "cascade"}:
         options["concurrency"] = concurrency
     return Judging(create(kind, options, store=store), _embedder(base_url, embedding_model), concurrency)
 

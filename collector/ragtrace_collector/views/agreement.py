@@ -107,6 +107,8 @@ def _notes(report: Report, skipped: int) -> str:
     notes = [f"pooled calibration error {_number(report.ece_pooled)}"]
     if usage.calls:
         notes.append(f"{usage.calls} judge calls, {usage.input_tokens} + {usage.output_tokens} tokens")
+    if usage.local_claims:
+        notes.append(f"{usage.local_claims} claims decided without a model")
     if skipped:
         notes.append(f"{skipped} rows of other kinds skipped")
     return " · ".join(notes)
