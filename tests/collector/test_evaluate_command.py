@@ -1,0 +1,171 @@
+"""``ragtrace evaluate`` as its user calls it."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ragtrace_collector.cli import run
+
+CONTEXTS = ["退款政策:自收货起 7 天内支持无理由退款。", "退款到账:发起退款后 3-5 个工作日到账。"]
+REFUND = {
+    "question": "公司的退款政策是什么?",
+    "answer": "支持 7 天无理由退款,发起后 3-5 个工作日到账。",
+    "contexts": CONTEXTS,
+    "ground_truth": "支持 7 天无理由退,3-5 天到账",
+    "question_type": "事实型",
+}
+SWAPPED = REFUND | {"answer": "支持 9 天无理由退款,发起后 3-5 个工作日到账。"}
+DECLINED = {
+    "question": "How old is the boss?",
+    "answer": "The documents do not say.",
+    "contexts": ["Refunds take 3 days."],
+}
+DECLINED |= {"question_type": "unanswerable"}
+MADE_UP = DECLINED | {"answer": "The boss is 43 years old.", "question_type": "无答案"}
+ASKED = [
+    {"question": "How long do refunds take?", "reference": "3 days", "gold_ids": ["kb-1"]},
+    {"question": "When do we ship?", "reference": "On Mondays", "gold_ids": ["kb-2"]},
+]
+
+Evaluate = Callable[..., tuple[int, dict[str, Any], list[dict[str, Any]]]]
+
+
+@pytest.fixture
+def evaluate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Evaluate:
+    """Evaluate rows with flags → exit code, summary, rows."""
+
+    def call(rows: list[dict[str, Any]], *flags: str) -> tuple[int, dict[str, Any], list[dict[str, Any]]]:
+        source, out = tmp_path / "set.jsonl", tmp_path / "out.jsonl"
+        source.write_text(
+            "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8"
+        )
+        more = [
+            "--journal",
+            str(tmp_path / "journal.sqlite"),
+            "--rows",
+            str(out),
+            "--json",
+            "--processes",
+            "1",
+        ]
+        capsys.readouterr()
+        code = run(["evaluate", str(source), *more, *flags])
+        printed = capsys.readouterr().out
+        lines = out.read_text("utf-8").splitlines() if out.exists() else []
+        return code, json.loads(printed) if printed else {}, [json.loads(line) for line in lines]
+
+    return call
+
+
+def value(record: dict[str, Any], metric: str) -> float:
+    return float(record["outcomes"][metric]["value"])
+
+
+def test_a_swapped_number_drops_faithfulness_and_correctness(evaluate: Evaluate) -> None:
+    """Seven days turned into nine: no document says so, and neither does the reference."""
+    code, summary, (right, wrong) = evaluate([REFUND, SWAPPED])
+    assert code == 0
+    assert value(right, "faithfulness") == 1.0
+    assert value(wrong, "faithfulness") < value(right, "faithfulness")
+    assert value(wrong, "answer_correctness") < value(right, "answer_correctness")
+    assert summary["paths"]["C"] == 1
+    (advice,) = [one for one in summary["advice"] if one["metric"] == "faithfulness"]
+    assert [row["row"] for row in advice["rows"]] == [2]
+    assert "9 天" in advice["rows"][0]["because"]
+
+
+def test_unanswerable_rows_are_right_when_declined(evaluate: Evaluate) -> None:
+    """A refusal counts 1, an answer 0 and is on path C, and recall says nothing of such rows."""
+    _, summary, (declined, made_up) = evaluate([DECLINED, MADE_UP], "--by", "question_type,lang")
+    assert (value(declined, "refusal"), value(made_up, "refusal")) == (1.0, 0.0)
+    assert (declined["diagnosis"]["cause"], made_up["diagnosis"]["path"]) == ("correct_refusal", "C")
+    assert made_up["outcomes"]["context_recall"]["reason"] == "unanswerable"
+    assert summary["by"]["question_type"]["unanswerable"]["metrics"]["refusal"]["mean"] == 0.5
+    assert summary["by"]["lang"]["en"]["n"] == 2
+
+
+def test_the_summary_has_the_documented_shape(evaluate: Evaluate) -> None:
+    """Means lie inside their intervals; what has no number says why."""
+    _, summary, rows = evaluate([REFUND, DECLINED])
+    assert {"n", "metrics", "by", "paths", "judge"} <= set(summary)
+    assert summary["n"] == len(rows) == 2
+    for name, found in summary["metrics"].items():
+        assert {"mean", "low", "high", "n_scored", "coverage", "statuses"} <= set(found)
+        assert sum(found["statuses"].values()) == (1 if name == "refusal" else 2)
+        if found["mean"] is not None:
+            assert found["low"] <= found["mean"] <= found["high"]
+    assert summary["judge"]["kind"] == "embedded"
+
+
+def test_gates_give_exit_code_1(evaluate: Evaluate) -> None:
+    """The mean passes where the lower end of the interval does not; a metric without a number never passes."""
+    assert evaluate([REFUND], "--fail-under", "faithfulness=0.9")[0] == 0
+    assert evaluate([REFUND], "--fail-under", "faithfulness=0.9@low")[0] == 1
+    assert evaluate([REFUND], "--fail-under", "citation_correctness=0.1")[0] == 1
+    assert evaluate([REFUND], "--fail-under", "faith=0.9")[0] == 2
+
+
+def test_a_run_is_compared_with_its_baseline(evaluate: Evaluate, tmp_path: Path) -> None:
+    """The same set compares; a changed one is refused, before anything is judged, unless it is insisted on."""
+    evaluate([REFUND])
+    baseline = tmp_path / "out.jsonl"
+    kept = baseline.rename(tmp_path / "baseline.jsonl")
+    code, summary, _ = evaluate([SWAPPED], "--compare", str(kept))
+    assert code == 0
+    found = summary["compare"]["metrics"]["faithfulness"]
+    assert found["difference"] < 0
+    assert found["verdict"] == "no difference shown"
+    changed = [REFUND, DECLINED]
+    assert evaluate(changed, "--compare", str(kept))[0] == 2
+    code, summary, _ = evaluate(changed, "--compare", str(kept), "--compare-anyway")
+    assert (code, len(summary["compare"]["warnings"])) == (0, 1)
+
+
+@pytest.mark.parametrize("app", ["streaming", "asynchronous"])
+def test_an_app_is_called_with_every_question(evaluate: Evaluate, app: str, tmp_path: Path) -> None:
+    """Sync, async or a stream: its documents and answer are judged against reference and gold."""
+    traces = tmp_path / "traces.jsonl"
+    code, summary, rows = evaluate(
+        ASKED, "--app", f"tests.collector.evaluated_apps:{app}", "--traces", str(traces), "--k", "1,2"
+    )
+    assert code == 0
+    assert [row["answer"] for row in rows] == ["Refunds take 3 days [1]."] * 2
+    assert summary["metrics"]["mrr"]["mean"] == 0.75
+    assert summary["metrics"]["hit@1"]["mean"] == 0.5
+    assert summary["metrics"]["recall@2"]["mean"] == 1.0
+    if app == "streaming":
+        assert all(row["trace_id"] for row in rows)
+        assert len(traces.read_text().splitlines()) == 2
+        assert run(["evaluate", str(traces), "--json", "--journal", str(tmp_path / "j.sqlite")]) == 0
+
+
+def test_where_the_app_raises_coverage_falls(evaluate: Evaluate) -> None:
+    """The other row is judged; the failed one is neither 0 nor left out."""
+    _, summary, rows = evaluate(ASKED, "--app", "tests.collector.evaluated_apps:failing_on_ships")
+    assert summary["failed_answers"] == 1
+    assert summary["metrics"]["faithfulness"]["coverage"] == 0.5
+    assert rows[1]["outcomes"]["faithfulness"]["reason"] == "app_failed"
+
+
+def test_bad_rows_stop_the_run_unless_lenient(evaluate: Evaluate) -> None:
+    """Exit code 2 before anything is judged."""
+    rows = [REFUND, {"answer": "a"}]
+    assert evaluate(rows)[0] == 2
+    code, summary, _ = evaluate(rows, "--lenient")
+    assert (code, summary["n"], summary["set"]["left_out"]) == (0, 1, 1)
+
+
+def test_people_get_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Means, paths, breakdown and advice in the rows' language."""
+    source = tmp_path / "set.jsonl"
+    source.write_text(json.dumps(SWAPPED, ensure_ascii=False), encoding="utf-8")
+    assert (
+        run(["evaluate", str(source), "--by", "question_type", "--journal", str(tmp_path / "j.sqlite")]) == 0
+    )
+    text = capsys.readouterr().out
+    assert "failure paths" in text
+    assert "factual" in text
+    assert "建议" in text
