@@ -6,9 +6,10 @@ import json
 
 import pytest
 
-from ragtrace.agreement import judge_row, read_rows, report
+from ragtrace.agreement import judge_row, report
 from ragtrace.errors import InputError
 from ragtrace.judges.embedded import EmbeddedJudge
+from ragtrace.labelled import read_rows
 from ragtrace.testing import ScriptedJudge
 
 CONTEXT = "The harbour was built in 1902 and holds forty boats."

@@ -12,7 +12,8 @@ from typing import Any
 import click
 from rich.console import Console
 
-from ragtrace.agreement import JudgedRow, LabelledRow, judge_row, read_rows, report
+from ragtrace.agreement import JudgedRow, judge_row, report
+from ragtrace.labelled import LabelledRow, read_rows
 from ragtrace_collector.commands.judging import Judging, judge_options, make_judge
 from ragtrace_collector.views import agreement as view
 
