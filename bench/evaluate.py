@@ -3,8 +3,8 @@
     python bench/evaluate.py [ROWS [CALLED_ROWS]]
 
 * embedded: ROWS rows (5,000) judged by the embedded judge in worker processes.
-* openai: CALLED_ROWS rows (1,000), three requests each, against a server on loopback that answers honestly
-  after 100 ms, 32 at a time; the bound is requests x 0.1 s / 32. The time that the process takes to start
+* openai: CALLED_ROWS rows (1,000), three requests and one for embeddings each, against a loopback server
+  that answers after 100 ms, 32 at a time; the bound is requests x 0.1 s / 32. The time to start
   (imports, models) is measured by a run of one row and told apart.
 
 Memory is the peak resident size of all its processes, at a tenth of the rows and at all of them.
@@ -135,9 +135,17 @@ def serve(pipe: Connection) -> None:
         await asyncio.sleep(max(0.0, LATENCY - (time.monotonic() - began)))
         return web.json_response(made)
 
+    async def embed(request: web.Request) -> web.Response:
+        texts = (await request.json())["input"]
+        await asyncio.sleep(LATENCY)
+        data = [{"object": "embedding", "index": n, "embedding": [1.0, 0.5]} for n in range(len(texts))]
+        usage = {"prompt_tokens": 1, "total_tokens": 1}
+        return web.json_response({"object": "list", "model": "e", "data": data, "usage": usage})
+
     async def run() -> None:
         app = web.Application()
         app.router.add_post("/v1/chat/completions", answer)
+        app.router.add_post("/v1/embeddings", embed)
         runner = web.AppRunner(app, access_log=None)
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", 0)
@@ -160,9 +168,10 @@ def main() -> None:
     server.start()
     url = f"http://127.0.0.1:{ours.recv()}/v1"
     judge = ("--judge", "openai", "--model", "m", "--base-url", url, "--concurrency", str(CONCURRENCY))
+    judge += ("--embedding-model", "e")
     start, many = evaluate(1, *judge), evaluate(called, *judge)
     server.terminate()
-    bound = many.calls * LATENCY / CONCURRENCY
+    bound = (many.calls + many.n) * LATENCY / CONCURRENCY
     net = many.seconds - start.seconds
     print(f"openai: {many.n} rows, {many.calls} requests in {many.seconds:.1f} s,", end=" ")
     print(f"{start.seconds:.1f} s of it start; {net:.1f} s without it, bound {bound:.1f} s,", end=" ")

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ragtrace.intervals import mean_interval
-from ragtrace.labels import label
 from ragtrace.model import Status
+from ragtrace.set_labels import label
 
 _FAILED = (Status.JUDGE_ERROR, Status.TIMED_OUT, Status.SKIPPED)
 NO_LABEL = "(none)"

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ragtrace import labels
+from ragtrace import set_labels as labels
 from ragtrace.errors import InputError, MissingExtra
 from ragtrace.foreign_rows import ours
 from ragtrace.model import Interaction, RetrievedDocument

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from ragtrace.advice import advice, generation_advice
-from ragtrace.labels import label
 from ragtrace.model import Cause, Language
+from ragtrace.set_labels import label
 
 _LOW: Final[Mapping[str, float]] = {
     "context_recall": 0.8,

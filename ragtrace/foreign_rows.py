@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from ragtrace import labels
+from ragtrace import set_labels as labels
 from ragtrace.documents import content_id
 from ragtrace.rows import FIELDS
 
