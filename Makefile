@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+BENCHES := hook_overhead blackhole extraction intake judge_cost evaluate
 PHOENIX := .cache/phoenix/bin/phoenix
 
 .DEFAULT_GOAL := help
@@ -37,13 +38,13 @@ imports: $(STAMP)
 	$(BIN)/lint-imports
 
 unit: $(STAMP)  ## the tests alone
-	$(BIN)/pytest -m 'not slow'
+	$(BIN)/pytest -m 'not slow' -n 2 --dist loadfile
 
 slow: $(STAMP) $(PHOENIX)  ## the tests that need a real Phoenix and a real browser
 	RAGTRACE_PHOENIX=$(PHOENIX) $(BIN)/pytest -m slow
 
 bench: $(STAMP)  ## ours and the named peers in one run, with ratios
-	@for bench in bench/*.py; do echo "== $$bench"; $(BIN)/python $$bench || exit 1; done
+	@for bench in $(BENCHES); do echo "== $$bench"; $(BIN)/python bench/$$bench.py || exit 1; done
 
 # Phoenix brings half a gigabyte of packages, so it lives beside the environment and not in it.
 $(PHOENIX): $(BIN)/uv

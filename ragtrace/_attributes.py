@@ -148,7 +148,7 @@ def shown_source(identity: str) -> IdSource:
 
 
 def _packed(documents: Sequence[RetrievedDocument], flat: str, text: TextWriter) -> str:
-    """The JSON form. Where the SDK limits values it gives way in steps, metadata first, and stays whole JSON."""
+    """The JSON form. Where the SDK limits values it gives way step by step and stays whole JSON."""
     limit = text.value_limit
     out = to_json([_packed_one(document, flat, i, text) for i, document in enumerate(documents)])
     if limit is None or len(out) <= limit:

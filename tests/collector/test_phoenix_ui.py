@@ -33,7 +33,7 @@ FLAGS = (
         "--no-first-run",
         "--disable-sync",
     ),
-    *("--disable-background-networking", "--disable-component-update", "--window-size=1640,1240"),
+    *("--disable-background-networking", "--disable-component-update", "--window-size=1640,1300"),
 )
 
 
@@ -84,10 +84,10 @@ def test_scores_are_found_on_the_span_in_phoenix(url: str, browser: webdriver.Ch
     wait.until(
         expect.element_to_be_clickable((By.XPATH, "//*[@role='tab'][contains(., 'Attributes')]"))
     ).click()
-    score = wait.until(
-        expect.presence_of_element_located((By.XPATH, "//tr[contains(., 'ragtrace.faithfulness')]"))
-    )
-    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", score)
+    wait.until(expect.presence_of_element_located((By.XPATH, "//tr[contains(., 'ragtrace.faithfulness')]")))
+    named = "//tr[td[normalize-space(.)='ragtrace.diagnosis' or normalize-space(.)='ragtrace.faithfulness']]"
+    first = min(browser.find_elements(By.XPATH, named), key=lambda row: row.location["y"])
+    browser.execute_script("arguments[0].scrollIntoView({block: 'start'})", first)
     panel = browser.find_element(By.XPATH, "//table[.//tr[contains(., 'ragtrace.faithfulness')]]").text
     assert "ragtrace.diagnosis" in panel
     assert CAUSE in panel
