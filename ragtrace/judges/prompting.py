@@ -2,8 +2,9 @@
 
 A prompt is a Markdown file of ``## section``s. ``task`` and the ``examples`` go into every request of its
 call, the others only where the reply has that key. In ``examples`` a line that starts with ``{`` is a reply;
-of it only the wanted keys are shown. ``rules.md`` holds the rule on untrusted data and the reply format: it
-is part of the protocol and cannot be replaced.
+of it only the wanted keys are shown. ``keyed`` are the examples for small models, which are asked for a key
+a sentence: written like the others, shown in that form. ``rules.md`` holds the rule on
+untrusted data and the reply format: it is part of the protocol and cannot be replaced.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
     "questions": ("task",),
 }
 """The prompts that a user may replace, with the sections that each must have; ``examples`` may be missing."""
+OPTIONAL_SECTIONS = ("examples", "keyed")
 MAX_PROMPT_CHARS = 20_000
 
 _REPLY_KEYS = {
@@ -59,8 +61,9 @@ class PromptSet:
     ) -> str:
         """The system message for a reply that has ``keys``, its example ``keyed`` as the reply shall be."""
         sections, wanted = self.texts[language][prompt], list(keys)
+        examples = sections.get("keyed" if keyed else "examples") or sections.get("examples", "")
         parts = [sections["task"], *(sections[key] for key in wanted if key in sections)]
-        if example := _shown_example(sections.get("examples", ""), set(wanted), keyed):
+        if example := _shown_example(examples, set(wanted), keyed):
             parts.append(example)
         return "\n".join([*parts, self.rule(language, "data").replace("{marker}", marker)])
 
@@ -127,11 +130,12 @@ def _read(source: Traversable, prompt: str) -> Mapping[str, str]:
     sections, needed = _sections(text), SECTIONS[prompt]
     if missing := [name for name in needed if not sections.get(name)]:
         raise wrong(f"lacks the section '## {missing[0]}'")
-    if strange := [name for name in sections if name not in {*needed, "examples"}]:
-        raise wrong(f"unknown section '## {strange[0]}'; known: {', '.join([*needed, 'examples'])}")
+    if strange := [name for name in sections if name not in {*needed, *OPTIONAL_SECTIONS}]:
+        raise wrong(f"unknown section '## {strange[0]}'; known: {', '.join([*needed, *OPTIONAL_SECTIONS])}")
     if prompt == "questions" and "{n}" not in sections["task"]:
         raise wrong("'## task' must contain {n}, the number of questions")
-    _check_examples(sections.get("examples", ""), prompt, wrong)
+    for name in OPTIONAL_SECTIONS:
+        _check_examples(sections.get(name, ""), prompt, wrong)
     return sections
 
 

@@ -21,7 +21,8 @@ Prompts of the LLM judge
   reference.md   call 3: the answer against a reference
 
 `task` and `examples` (which may be left out) go into every request, the others only where their key is
-asked for. In `examples` a line that begins with { is a reply. Delete the files that you do not change, and
+asked for. In `examples` a line that begins with { is a reply. `keyed` (may be left out) are the examples that
+small models see instead. Delete the files that you do not change, and
 point the judge at this folder:
 
   judge: {use: openai, prompts: PATH}

@@ -1,7 +1,8 @@
 """A claim with a known answer in every request: a judge that text has steered gives it away.
 
 The canary claim names a random code that no document holds, so SUPPORTED is always wrong; where relevance is
-asked, a decoy document about the same random box can never help. Both are worded like ordinary data.
+asked, a decoy document about a random box can never help. Both are worded like ordinary data, and have
+nothing in common: a small model would take the one for evidence of the other.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 
 from ragtrace.model import Language, Support
 
-_CLAIM = {"en": "Box {box} has label {code}.", "zh": "{box}号箱的标签是{code}。"}
+_CLAIM = {"en": "Room {room} has code {code}.", "zh": "{room}号房的密码是{code}。"}
 _DECOY = {"en": "Box {box} stands on shelf {code}.", "zh": "{box}号箱放在{code}架。"}
 
 
@@ -26,10 +27,8 @@ class Canary:
 
 def draw_canary(language: Language, token: Callable[[int], str] = secrets.token_hex) -> Canary:
     """A canary that no document's author can foresee."""
-    box, code = token(1).upper(), token(2).upper()
-    return Canary(
-        _CLAIM[language].format(box=box, code=code), _DECOY[language].format(box=box, code=token(1).upper())
-    )
+    claim = _CLAIM[language].format(room=token(1).upper(), code=token(2).upper())
+    return Canary(claim, _DECOY[language].format(box=token(1).upper(), code=token(1).upper()))
 
 
 def canary_holds(supports: list[Support | None]) -> bool | None:

@@ -42,7 +42,7 @@ def task_schema(task: Task, bounded: bool, keyed: bool = False) -> Schema:
         n = len(task.relevance_of) + 1
         properties["relevance"] = _array(_object(doc=_INTEGER, helps=_enum(YES_NO)), bounded, n, least=n)
     if task.extra:
-        properties |= _extra(task, bounded)
+        properties |= _extra(task, bounded, least=1 if keyed else 0)
     return _object(**properties) | ({"$defs": definitions} if definitions else {})
 
 
@@ -55,11 +55,11 @@ _STRING: Schema = {"type": "string"}
 _INTEGER: Schema = {"type": "integer"}
 
 
-def _extra(task: Task, bounded: bool) -> Schema:
+def _extra(task: Task, bounded: bool, least: int) -> Schema:
     if task.call == "reference":
         return {"extra": _array(_STRING, bounded, most=MAX_EXTRA)}
     need = _object(need=_STRING, covered=_enum(YES_NO), answered=_enum(YES_NO))
-    return {"needs": _array(need, bounded, most=MAX_NEEDS)}
+    return {"needs": _array(need, bounded, MAX_NEEDS, least)}
 
 
 def _keyed(letter: str, numbers: list[int], definition: str) -> Schema:

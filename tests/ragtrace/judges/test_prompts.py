@@ -45,9 +45,7 @@ def test_a_request_is_told_of_nothing_that_it_does_not_want() -> None:
 async def test_own_prompts_replace_ours_file_by_file(bench: Any, tmp_path: Path) -> None:
     """The changed file is sent, the others stay ours, the rule on data cannot be replaced."""
     ours = prompt_files()["en/grounding.md"]
-    write(
-        tmp_path, "en/grounding.md", ours.replace("Check units", "You are a pharmacist. Check units")
-    )
+    write(tmp_path, "en/grounding.md", ours.replace("Check units", "You are a pharmacist. Check units"))
     judge = bench(good_reply, prompts=str(tmp_path))
     await judge.ask(make_interaction(), Want.VERDICTS, Want.QUESTIONS)
     systems = {seen.call: seen.system for seen in judge.server.requests}
@@ -70,6 +68,17 @@ async def test_own_examples_are_sent_with_the_wanted_keys(bench: Any, tmp_path: 
     system = judge.server.requests[0].system
     assert '"quote":"甲"' in system
     assert '"needs":[]' not in system
+
+
+def test_small_models_see_examples_of_their_own(tmp_path: Path) -> None:
+    """In keyed form; a user's prompt without them shows its other examples in that form."""
+    ours = load_prompts().system("en", "grounding", ["claims", "relevance"], "bcdf", keyed=True)
+    assert '"U2":[{"claim":"","quote":"","verdict":"NOT_FOUND"}]' in ours
+    assert '"relevance":{"D1":"yes","D2":"no"}' in ours
+    write(tmp_path, "en/grounding.md", prompt_files()["en/grounding.md"].partition("## keyed")[0])
+    theirs = load_prompts(str(tmp_path)).system("en", "grounding", ["claims"], "bcdf", keyed=True)
+    assert '{"claims":{"U1":[{"claim":"Doors open at 8"' in theirs
+    assert "U2" not in theirs
 
 
 @pytest.mark.parametrize(
