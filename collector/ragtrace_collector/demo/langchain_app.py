@@ -14,10 +14,10 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable, RunnablePassthrough
-from ragtrace_integrations.langchain import RagtraceCallbackHandler
 
 from ragtrace_collector.demo.handbook import Handbook
 from ragtrace_collector.demo.script import MODEL
+from ragtrace_integrations.langchain import RagtraceCallbackHandler
 
 TOP_K = 6
 
