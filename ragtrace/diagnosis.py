@@ -95,6 +95,8 @@ class Facts:
     abstained: bool = False
     has_reference: bool = False
     nothing_retrieved: bool = False
+    claimless: bool = False
+    """The answer states nothing: a greeting, a question back. No retrieval would have made it better."""
     recall: float | None = None
     precision: float | None = None
     first_relevant: int | None = None
@@ -157,7 +159,9 @@ def gather(
     precision = outcomes.get("context_precision")
     first = precision.evidence.get("first_relevant") if isinstance(precision, Score) else None
     faithfulness = value("faithfulness")
+    grounding = outcomes.get("faithfulness")
     return Facts(
+        claimless=grounding is not None and grounding.reason == "no_claims",
         abstained=abstained or (_is_evasive(outcomes) and faithfulness is None),
         has_reference=has_reference,
         nothing_retrieved=any(outcome.basis == "nothing_retrieved" for outcome in outcomes.values()),
@@ -192,6 +196,8 @@ def match(facts: Facts, thresholds: Thresholds) -> tuple[Cause, ...]:
     missed = _missed(facts, thresholds)
     if facts.abstained:
         return _refusal(facts, thresholds, missed=missed)
+    if facts.claimless and not facts.has_reference:
+        return ()
     unfaithful = _unfaithful(facts, thresholds)
     off = _off_question(facts, thresholds)
     symptom = bool(unfaithful) or off or _below(facts.correctness, thresholds.answer_correctness)

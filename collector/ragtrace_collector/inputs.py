@@ -7,8 +7,10 @@ file, line and reason; everything else is still read.
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +20,12 @@ from ragtrace import extract
 from ragtrace.errors import InputError
 from ragtrace.model import Interaction, LogRecord, SpanRecord
 from ragtrace.rows import interaction_from_row
+from ragtrace.serialize import plain
 from ragtrace_collector import otlp
+
+_NOT_UTF8 = re.compile("[\udc80-\udcff]")
+"""What bytes that are no UTF-8 become when they are read with ``surrogateescape``."""
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +75,7 @@ class Inputs:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             self.problems.append(Problem(str(path), None, reason))
             return
+        body = _as_utf8(body)
         if not body.strip():
             self.problems.append(Problem(str(path), None, "the file is empty"))
         elif body.lstrip()[:1] in {b"{", b"["}:
@@ -82,18 +90,17 @@ class Inputs:
             else:
                 self._add_spans(otlp.read_spans(body))
         except InputError as error:
-            self.problems.append(Problem(source, None, f"neither JSON nor OTLP protobuf ({error})"))
+            reason = f"neither JSON nor OTLP protobuf ({error})"
+            if _is_text(body):
+                reason = "text, but not JSON: one JSON object a line is read (`ragtrace evaluate` reads CSV)"
+            self.problems.append(Problem(source, None, reason))
 
     def _read_json(self, source: str, body: bytes) -> None:
-        try:
-            text = body.decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            self.problems.append(Problem(source, body.count(b"\n", 0, error.start) + 1, "not UTF-8"))
-            return
+        text = body.decode("utf-8", errors="surrogateescape")
         for line, document in _documents(text):
             self._position += 1
             if isinstance(document, ValueError):
-                self.problems.append(Problem(source, line, f"not JSON: {document}"))
+                self.problems.append(Problem(source, line, str(document)))
                 continue
             try:
                 self._add_document(document, source, line)
@@ -119,31 +126,44 @@ class Inputs:
 def _documents(text: str) -> Iterator[tuple[int, Any]]:
     """(line, document or the ValueError) of JSON lines, of one document over many lines, or of one array."""
     lines = text.splitlines()
-    if len(lines) > 1 and not _is_json(lines[0]):
-        try:
-            whole = json.loads(text)
-        except ValueError:
-            pass
-        else:
+    if len(lines) > 1 and isinstance(_parsed(lines[0]), ValueError):
+        whole = _parsed(text)
+        if not isinstance(whole, ValueError):
             yield from ((1, one) for one in (whole if isinstance(whole, list) else [whole]))
             return
     for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            document = json.loads(line)
-        except ValueError as error:
-            yield number, error
-        else:
+        if line.strip():
+            document = _parsed(line)
             yield from ((number, one) for one in (document if isinstance(document, list) else [document]))
 
 
-def _is_json(line: str) -> bool:
+def _parsed(text: str) -> Any:
+    """The JSON value of ``text``, or the ValueError that says why there is none."""
+    if _NOT_UTF8.search(text):
+        return ValueError("not UTF-8; convert the file, e.g. with iconv")
     try:
-        json.loads(line)
-    except ValueError:
+        value = json.loads(text)
+    except RecursionError:
+        return ValueError("not JSON: nested too deeply")
+    except ValueError as error:
+        return ValueError(f"not JSON: {error}")
+    # A lone surrogate is legal in JSON and can be written nowhere.
+    return plain(value) if _SURROGATE.search(text) else value
+
+
+def _as_utf8(body: bytes) -> bytes:
+    """``body`` without a byte order mark; UTF-16 with one is converted."""
+    if body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        text = body.decode("utf-16", errors="replace")
+        return text.encode() if text.lstrip()[:1] in {"{", "["} else body
+    return body.removeprefix(codecs.BOM_UTF8)
+
+
+def _is_text(body: bytes) -> bool:
+    try:
+        return body.decode().replace("\n", "").replace("\r", "").replace("\t", "").isprintable()
+    except UnicodeDecodeError:
         return False
-    return True
 
 
 def _without_place(error: InputError) -> str:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit, urlunsplit
 
 import yaml
 from pydantic import ValidationError
@@ -66,6 +67,7 @@ def as_yaml(config: Config) -> str:
         shown[part] = shown[part] and _masked(shown[part])
     for destination in shown["export"]:
         destination["headers"] = dict.fromkeys(destination["headers"], _MASK)
+        destination["url"] = _without_credentials(destination["url"])
     shown["spool"]["dir"] = str(config.spool.folder() or "off")
     for section, keys in ((shown, ("admin",)), (shown["otlp"], ("grpc", "http"))):
         for key in keys:
@@ -138,6 +140,15 @@ def _in_words(kind: str, message: str) -> str:
     if kind in ("extra_forbidden", "unexpected_keyword_argument"):
         return "unknown key"
     return message.removeprefix("Value error, ")
+
+
+def _without_credentials(url: str) -> str:
+    """``url`` with user, password and the values of its query masked."""
+    parts = urlsplit(url)
+    host = parts.netloc.rpartition("@")[2]
+    netloc = f"{_MASK}@{host}" if host != parts.netloc else host
+    query = "&".join(f"{pair.partition('=')[0]}={_MASK}" for pair in parts.query.split("&") if pair)
+    return urlunsplit((parts.scheme, netloc, parts.path, query, ""))
 
 
 def _masked(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -146,3 +146,12 @@ def test_the_spool_lies_in_the_users_state_folder(monkeypatch: pytest.MonkeyPatc
     monkeypatch.delenv("XDG_STATE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
     assert default_spool_dir() == tmp_path / ".local" / "state" / "ragtrace" / "spool"
+
+
+def test_credentials_in_a_url_are_not_printed(tmp_path: Path) -> None:
+    """User, password and query values of a destination stay secret; host and path are shown."""
+    file = tmp_path / "c.yaml"
+    file.write_text('export: ["http://user:hunter2@backend:1/v1/traces?api_key=hunter3"]')
+    printed = as_yaml(load(file, {}))
+    assert "hunter" not in printed
+    assert "backend:1/v1/traces?api_key=" in printed

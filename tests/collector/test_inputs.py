@@ -138,3 +138,37 @@ def test_a_missing_file_is_a_problem(tmp_path: Path) -> None:
     """The system's own words say why."""
     (problem,) = read(tmp_path / "nowhere").problems
     assert problem.reason == "No such file or directory"
+
+
+def test_a_lone_surrogate_costs_only_itself(tmp_path: Path) -> None:
+    """A character that can be written nowhere does not stop the file."""
+    (tmp_path / "a").write_text('{"question": "q\\ud800?"}\n{"question": "r?"}\n')
+    first, second = questions(read(tmp_path / "a"))
+    assert first is not None
+    first.encode()
+    assert second == "r?"
+
+
+def test_deep_nesting_and_foreign_bytes_cost_their_own_line(tmp_path: Path) -> None:
+    """Each bad line is named; the line behind it is read."""
+    (tmp_path / "a").write_bytes(b"[" * 100_000 + b'\n{"question": "caf\xe9"}\n{"question": "r?"}\n')
+    inputs = read(tmp_path / "a")
+    assert questions(inputs) == ["r?"]
+    assert [(p.line, p.reason.split(";")[0]) for p in inputs.problems] == [
+        (1, "not JSON: nested too deeply"),
+        (2, "not UTF-8"),
+    ]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_files_with_a_byte_order_mark_are_read(tmp_path: Path, encoding: str) -> None:
+    """Files from Windows need no conversion."""
+    (tmp_path / "a").write_text('{"question": "退款？"}\n', encoding=encoding)
+    assert questions(read(tmp_path / "a")) == ["退款？"]
+
+
+def test_csv_by_mistake_is_told_what_to_do(tmp_path: Path) -> None:
+    """The reason speaks of what the user has, not of protobuf."""
+    (tmp_path / "a").write_text("question,answer\nq,a\n")
+    (problem,) = read(tmp_path / "a").problems
+    assert "CSV" in problem.reason

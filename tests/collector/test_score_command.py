@@ -100,3 +100,19 @@ def test_help_lists_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["--help"]) == 0
     text = capsys.readouterr().out
     assert all(name in text for name in ("demo", "collector", "score"))
+
+
+def test_markup_and_escapes_of_users_are_only_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A question cannot style the table, break it, or steer the terminal."""
+    path = tmp_path / "odd.jsonl"
+    rows = [
+        {"question": "what is [/foo]?", "contexts": ["x"], "answer": "y [/b]"},
+        {"question": "\x1b[31mred"},
+    ]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    assert run(["score", str(path)]) == 0
+    text = capsys.readouterr().out
+    assert "[/foo]?" in text
+    assert "\x1b[31m" not in text

@@ -292,3 +292,20 @@ def test_the_table_is_total_and_consistent(facts: Facts) -> None:
     symptoms = set(causes) - flaws - {Cause.RETRIEVAL_MISSED}
     wrong = facts.correctness is not None and facts.correctness < DEFAULT_THRESHOLDS.answer_correctness
     assert not flaws or symptoms or wrong
+
+
+def test_an_answer_that_states_nothing_is_no_failed_retrieval() -> None:
+    """A greeting or a question back would not have been better with other documents."""
+    greeting = replace(
+        GOOD,
+        claimless=True,
+        recall=0.0,
+        covered=0.0,
+        answered=0.0,
+        relevancy=0.0,
+        precision=0.0,
+        faithfulness=None,
+    )
+    assert match(greeting, DEFAULT_THRESHOLDS) == ()
+    with_reference = match(replace(greeting, has_reference=True), DEFAULT_THRESHOLDS)
+    assert with_reference[0] is Cause.RETRIEVAL_MISSED

@@ -24,7 +24,7 @@ def table(shown: Sequence[Shown]) -> RenderableType:
     for one in shown:
         diagnosis = one.evaluation.diagnosis
         grid.add_row(
-            shorten(one.scene.question, 44),
+            Text(shorten(one.scene.question, 44)),
             one.scene.app,
             diagnosis.path or "",
             diagnosis.cause,

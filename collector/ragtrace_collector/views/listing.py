@@ -38,7 +38,7 @@ def scored(evaluations: Sequence[Evaluation]) -> RenderableType:
     for evaluation in evaluations:
         diagnosis = evaluation.diagnosis
         table.add_row(
-            shorten(evaluation.interaction.question or "?", 38),
+            Text(shorten(evaluation.interaction.question or "?", 38)),
             *(_cell(evaluation.outcomes.get(name)) for name in SHOWN),
             diagnosis.path or "",
             diagnosis.cause,
@@ -71,11 +71,11 @@ def extracted(interactions: Sequence[Interaction]) -> RenderableType:
     for interaction in interactions:
         documents = interaction.documents
         table.add_row(
-            shorten(interaction.question or "–", 40),
+            Text(shorten(interaction.question or "–", 40)),
             "not recorded" if documents is None else str(len(documents)),
-            shorten(interaction.answer or "–", 40),
+            Text(shorten(interaction.answer or "–", 40)),
             interaction.dialect,
-            "; ".join(interaction.missing),
+            Text("; ".join(interaction.missing)),
         )
     return table
 

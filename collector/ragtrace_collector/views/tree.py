@@ -40,6 +40,7 @@ SHOWN = (
 )
 _GOOD, _WEAK, _BAD, _QUIET = "green", "yellow", "bold red", "dim"
 _MAX_CLAIM, _MAX_QUOTE, _MAX_DOCUMENTS = 60, 70, 6
+_MAX_EXPLANATION = 160
 _MARKER_RUN = 12
 """Characters behind a claim within which a marker is shown as its own."""
 _ELLIPSIS = "…"
@@ -92,7 +93,7 @@ def _body(evaluation: Evaluation) -> Iterator[Text]:
         yield from _claim(claim, evaluation, width)
     for citation in evaluation.citations:
         if citation.status == "dangling":
-            yield Text.assemble(("✗ ", _BAD), _say("dangling", language, label=citation.label))
+            yield Text.assemble(("✗ ", _BAD), _say("dangling", language, label=shorten(citation.label, 24)))
 
 
 def _scores(outcomes: Mapping[str, Outcome], language: Language) -> Text:
@@ -124,7 +125,7 @@ def _claim_text(judged: JudgedClaim, evaluation: Evaluation) -> str:
     behind = {
         (c.start, c.end) for c in evaluation.citations if 0 <= c.start - judged.claim.end <= _MARKER_RUN
     }
-    markers = "".join(answer[start:end] for start, end in sorted(behind))
+    markers = shorten("".join(answer[start:end] for start, end in sorted(behind)), _MAX_CLAIM)
     return f"{shorten(judged.claim.text, _MAX_CLAIM)}{f' {markers}' if markers else ''}"
 
 
@@ -148,7 +149,7 @@ def _reason(judged: JudgedClaim, language: Language) -> str:
     numbers = ", ".join(str(rank) for rank in verdict.documents)
     if verdict.support is Support.CONTRADICTED:
         if verdict.explanation:
-            return verdict.explanation
+            return shorten(verdict.explanation, _MAX_EXPLANATION)
         return _say("says", language, n=numbers, quote=shorten(verdict.quote or "", _MAX_QUOTE))
     if verdict.support is Support.NOT_FOUND:
         return _say("not_found", language)
@@ -266,7 +267,7 @@ def _took(span: SpanRecord) -> str:
 
 def shorten(text: str, width: int) -> str:
     """``text`` on one line, cut to ``width`` terminal cells (a Chinese character takes two)."""
-    flat = " ".join(text.split())
+    flat = "".join(_visible(character) for character in " ".join(text.split()))
     if cell_len(flat) <= width:
         return flat
     kept = ""
@@ -275,6 +276,11 @@ def shorten(text: str, width: int) -> str:
             break
         kept += character
     return kept + _ELLIPSIS
+
+
+def _visible(character: str) -> str:
+    """``character``, or a stand-in for one that would steer the terminal (an escape) or cannot be written."""
+    return character if character.isprintable() else "\ufffd"
 
 
 def _say(phrase: str, language: Language, **values: object) -> str:
