@@ -40,7 +40,7 @@ async def settle(task: Task, ask: Ask) -> Settled:
     if not open_:
         return collected
     again: Findings | None = None
-    if collected.error is None:
+    if collected.error is None or collected.error.reason == DECOY:
         second = await _collect(dispute_task(task, open_), ask)
         if second.error is not None and second.error.reason == STEERED:
             return replace(collected, error=second.error)

@@ -177,6 +177,22 @@ async def test_a_judge_steered_to_call_all_relevant_gives_itself_away(bench: Any
     assert reply.relevance == {1: None, 2: None}
 
 
+async def test_worthless_relevance_does_not_stop_disputes(bench: Any) -> None:
+    """Verdicts stand on their own canary: an invented quote beside a helpful decoy is asked again as ever."""
+
+    def script(seen: Seen) -> Answer:
+        reply = good_reply(seen)
+        if seen.body["response_format"]["json_schema"]["schema"]["properties"].keys() != {"claims"}:
+            reply["claims"][0] |= {"verdict": "SUPPORTED", "quote": "made up"}
+            reply["relevance"] = [{"doc": rank, "helps": "yes"} for rank in seen.documents]
+        return reply
+
+    interaction = make_interaction("Colour?", [CLEAN], CLEAN)
+    reply = await bench(script).ask(interaction, Want.VERDICTS, Want.RELEVANCE)
+    assert [claim.verdict and claim.verdict.support for claim in reply.claims] == [Support.SUPPORTED]
+    assert [(fault.want, fault.reason) for fault in reply.faults] == [(Want.RELEVANCE, "decoy_relevant")]
+
+
 async def test_a_judge_steered_downward_is_asked_again(bench: Any) -> None:
     """A claim that stands in a document word for word is not let go as unfound."""
     met: list[Seen] = []
