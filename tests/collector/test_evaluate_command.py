@@ -1,6 +1,8 @@
 """``ragtrace evaluate`` as its user calls it."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +11,7 @@ import pytest
 
 from ragtrace_collector.cli import run
 
+ROOT = Path(__file__).parents[2]
 CONTEXTS = ["退款政策:自收货起 7 天内支持无理由退款。", "退款到账:发起退款后 3-5 个工作日到账。"]
 REFUND = {
     "question": "公司的退款政策是什么?",
@@ -51,9 +54,15 @@ def evaluate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Evaluate:
             "--processes",
             "1",
         ]
-        capsys.readouterr()
-        code = run(["evaluate", str(source), *more, *flags])
-        printed = capsys.readouterr().out
+        arguments = ["evaluate", str(source), *more, *flags]
+        if "--app" in flags:  # an app's spans need a tracer provider of the process's own
+            command = [sys.executable, "-m", "ragtrace_collector", *arguments]
+            done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=300, check=False)
+            code, printed = done.returncode, done.stdout
+        else:
+            capsys.readouterr()
+            code = run(arguments)
+            printed = capsys.readouterr().out
         lines = out.read_text("utf-8").splitlines() if out.exists() else []
         return code, json.loads(printed) if printed else {}, [json.loads(line) for line in lines]
 

@@ -100,7 +100,7 @@ def settled(handler: RagtraceCallbackHandler) -> Callable[[], Awaitable[None]]:
     """Wait until no run is open: an abandoned async stream is closed by a later turn of the loop."""
 
     async def wait() -> None:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(90):
             while handler.open_runs:
                 gc.collect()
                 await asyncio.sleep(0)
