@@ -22,9 +22,6 @@ Language = Literal["en", "zh"]
 IdSource = Literal["given", "metadata", "content_hash", "none"]
 
 
-# --- what readers see -------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class SpanEvent:
     """One event of a span."""
@@ -81,9 +78,6 @@ class LogRecord:
     scope: str = ""
     resource: Mapping[str, AttributeValue] = field(default_factory=dict)
     time_ns: int = 0
-
-
-# --- what readers make ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,9 +177,6 @@ class Interaction:
     """Share of the recorded text that reached us: below 1 where a limit cut attributes on the way."""
 
 
-# --- what the answer is made of ---------------------------------------------------------------------------
-
-
 MarkerStatus = Literal["resolved", "dangling", "ambiguous"]
 
 
@@ -258,9 +249,6 @@ class Verdict:
     quote: str | None = None
     confidence: float | None = None
     explanation: str | None = None
-
-
-# --- what comes out ---------------------------------------------------------------------------------------
 
 
 class Status(StrEnum):
