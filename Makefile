@@ -6,6 +6,9 @@ STAMP  := $(VENV)/.installed
 BENCHES := hook_overhead blackhole extraction intake judge_cost evaluate
 PHOENIX := .cache/phoenix/bin/phoenix
 
+# Tests and the demo start many interpreters; without bytecode each compiles every import anew.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test unit slow lint types imports format bench lock clean
 
