@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from rich.cells import cell_len
 from rich.console import Console
+from rich.text import Text
 
 from ragtrace.model import (
     Cause,
@@ -23,7 +24,8 @@ from ragtrace.model import (
     Unscored,
     Verdict,
 )
-from ragtrace_collector.views.tree import render, shorten
+from ragtrace_collector.views.lines import shorten, wrap
+from ragtrace_collector.views.tree import render
 
 ANSWER = "Refunds take 7 days [1]. They go to the card [1]."
 DOCUMENTS = (
@@ -140,3 +142,49 @@ def test_shortening_counts_terminal_cells() -> None:
     assert cell_len(short) <= 11
     assert short.endswith("…")
     assert shorten("short", 10) == "short"
+
+
+def test_a_narrow_terminal_loses_nothing() -> None:
+    """At 60 columns every line fits, and scores, evidence and advice are all there on further lines."""
+    advice = "prompt the model to say only what the documents say, and to copy numbers; lower the temperature"
+    narrow = replace(EVALUATION, diagnosis=replace(EVALUATION.diagnosis, advice=(advice,)))
+    text = shown(narrow, SPANS, width=60)
+    flat = " ".join(text.replace("│", " ").split())
+    assert all(cell_len(line.rstrip()) <= 60 for line in text.splitlines())
+    assert "…" not in text
+    for part in ("citations 1/2 right", "document 1 says “within 3–5 business days”", "kb-gift 0.12", advice):
+        assert part in flat
+
+
+def test_short_claims_show_their_own_markers_only() -> None:
+    """The marker of the next claim, a few characters on, is not shown behind this one."""
+    answer = "十五天到账【1】。节假日顺延【2】。"
+    claims = (Claim("十五天到账", 1, 0, 5, (1,)), Claim("节假日顺延", 2, 9, 14, (2,)))
+    chinese = replace(
+        EVALUATION,
+        language="zh",
+        interaction=replace(EVALUATION.interaction, answer=answer),
+        claims=tuple(JudgedClaim(claim, Verdict(Support.SUPPORTED, claim.cites)) for claim in claims),
+        citations=(Citation("1", 5, 8, (1,)), Citation("2", 14, 17, (2,))),
+    )
+    text = shown(chinese)
+    assert "十五天到账 【1】 " in text
+    assert "节假日顺延 【2】 " in text
+
+
+def test_chinese_text_wraps_between_characters_and_keeps_marks_in_place() -> None:
+    """Lines are filled, none begins with a closing mark, none ends with an opening one, nothing is lost."""
+    sentence = "少取几篇文档（调小 k），或设定分数下限；重排序，只把最好的几篇送入模型。"
+    lines = [line.plain for line in wrap(Text(sentence), 24)]
+    assert "".join(lines).replace(" ", "") == sentence.replace(" ", "")
+    assert all(cell_len(line) <= 24 for line in lines)
+    assert not any(line[0] in "，。；）" or line[-1] == "（" for line in lines)
+    assert all(cell_len(line) >= 18 for line in lines[:-1])
+
+
+def test_a_word_longer_than_the_line_is_broken() -> None:
+    """A URL of 50 characters neither overflows nor disappears."""
+    url = "https://example.org/" + "a" * 50
+    lines = [line.plain for line in wrap(Text(f"see {url} there"), 30)]
+    assert max(map(len, lines)) <= 30
+    assert "".join(lines).replace(" ", "") == f"see{url}there"

@@ -10,26 +10,25 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ragtrace_collector.views.tree import shorten
+from ragtrace_collector.views.lines import shorten
 
 if TYPE_CHECKING:
     from ragtrace_collector.demo.run import Shown
 
 
 def table(shown: Sequence[Shown]) -> RenderableType:
-    """One row a question: which path it failed on, and whether that is the one it was written to show."""
+    """One row a question: which path it failed on, and whether it was written to fail so."""
     grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, title="Where each answer failed", title_justify="left")
-    for head in ("question", "app", "path", "diagnosis", "written to show", ""):
+    for head in ("path", "diagnosis", ""):
         grid.add_column(head, no_wrap=True)
+    grid.add_column("question")
     for one in shown:
         diagnosis = one.evaluation.diagnosis
         grid.add_row(
-            Text(shorten(one.scene.question, 44)),
-            one.scene.app,
             diagnosis.path or "",
             diagnosis.cause,
-            one.scene.expected,
-            Text("✓", style="green") if one.right else Text("✗", style="bold red"),
+            Text("✓", style="green") if one.right else Text(f"✗ not {one.scene.expected}", style="bold red"),
+            Text(shorten(one.scene.question, 72)),
         )
     return grid
 
@@ -49,12 +48,6 @@ def closing(shown: Sequence[Shown], seconds: float) -> RenderableType:
     return Group(
         Text(f"{right} of {len(shown)} diagnoses right in {seconds:.1f} s, by the {kind} judge; {cost}."),
         Text("Handbook, apps, traces and judge are real; only the chat model's replies are played."),
-        Text(
-            "Next: the same traces in a tracing UI  →  ragtrace demo --ui phoenix   (or --export URL)",
-            style="dim",
-        ),
-        Text(
-            "      your own app                     →  ragtrace collector --export URL, and one line of code",
-            style="dim",
-        ),
+        Text("Next: the same traces in a tracing UI  →  ragtrace demo --ui phoenix", style="dim"),
+        Text("      your own app  →  ragtrace collector --export URL, and one line of code", style="dim"),
     )

@@ -15,7 +15,7 @@ from ragtrace.aggregates import Group as RowGroup
 from ragtrace.comparison import Difference
 from ragtrace.findings import Finding
 from ragtrace_collector.evaluating.report import Report
-from ragtrace_collector.views.tree import shorten
+from ragtrace_collector.views.lines import shorten
 from ragtrace_collector.views.words import METRICS, PHRASES
 
 _COLUMNS = (

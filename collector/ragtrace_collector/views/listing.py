@@ -13,7 +13,8 @@ from rich.text import Text
 
 from ragtrace import extract
 from ragtrace.model import Evaluation, Interaction, Outcome, Score, Status
-from ragtrace_collector.views.tree import SHOWN, shorten
+from ragtrace_collector.views.lines import shorten
+from ragtrace_collector.views.tree import SHOWN
 
 _HEADS = {
     "faithfulness": "faith",

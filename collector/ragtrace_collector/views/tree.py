@@ -7,9 +7,10 @@ interaction decides the words. Stages are shown rather than spans: what was retr
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from rich.cells import cell_len
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
@@ -28,6 +29,7 @@ from ragtrace.model import (
     Status,
     Support,
 )
+from ragtrace_collector.views.lines import NO_BREAK, Branch, shorten
 from ragtrace_collector.views.words import CAUSES, METRICS, PHRASES, STATUSES
 
 SHOWN = (
@@ -38,12 +40,14 @@ SHOWN = (
     "citation_correctness",
     "answer_correctness",
 )
+_TRUNK = Text("│  ", "dim")
 _GOOD, _WEAK, _BAD, _QUIET = "green", "yellow", "bold red", "dim"
-_MAX_CLAIM, _MAX_QUOTE, _MAX_DOCUMENTS = 60, 70, 6
+_MAX_CLAIM, _MAX_QUOTE, _MAX_DOCUMENTS = 160, 70, 6
+_MAX_COLUMN = 64
+"""Cells of a claim beyond which it does not push the column of the reasons to the right."""
 _MAX_EXPLANATION = 160
 _MARKER_RUN = 12
 """Characters behind a claim within which a marker is shown as its own."""
-_ELLIPSIS = "…"
 
 
 def render(evaluation: Evaluation, spans: Sequence[SpanRecord] = ()) -> RenderableType:
@@ -65,10 +69,12 @@ def render(evaluation: Evaluation, spans: Sequence[SpanRecord] = ()) -> Renderab
 def _head(evaluation: Evaluation, spans: Mapping[str, SpanRecord]) -> RenderableType:
     interaction, diagnosis = evaluation.interaction, evaluation.diagnosis
     entry = spans.get(interaction.entry_span_id or "")
-    left = Text.assemble(
-        ("● ", _colour(diagnosis)),
-        (f"{entry.name}  " if entry else "", "bold"),
-        f"“{shorten(interaction.question or '?', 76)}”",
+    left = Branch(
+        Text("● ", _colour(diagnosis)),
+        Text("│ ", _QUIET),
+        Text.assemble(
+            (f"{entry.name}  " if entry else "", "bold"), f"“{shorten(interaction.question or '?', 120)}”"
+        ),
     )
     name = CAUSES[diagnosis.cause][evaluation.language] if evaluation.language == "zh" else diagnosis.cause
     right = Text.assemble(
@@ -81,14 +87,15 @@ def _head(evaluation: Evaluation, spans: Mapping[str, SpanRecord]) -> Renderable
     return line
 
 
-def _body(evaluation: Evaluation) -> Iterator[Text]:
+def _body(evaluation: Evaluation) -> Iterator[RenderableType]:
     language = evaluation.language
     yield _scores(evaluation.outcomes, language)
     if not evaluation.claims:
         answer = evaluation.interaction.answer
         label = _say("answer", language) if answer else _say("no_answer", language)
         yield Text.assemble((label, _QUIET), f"  {shorten(answer or '', 100)}")
-    width = max((cell_len(_claim_text(claim, evaluation)) for claim in evaluation.claims), default=0)
+    widths = (cell_len(_claim_text(claim, evaluation)) for claim in evaluation.claims)
+    width = max((width for width in widths if width <= _MAX_COLUMN), default=0)
     for claim in evaluation.claims:
         yield from _claim(claim, evaluation, width)
     for citation in evaluation.citations:
@@ -120,24 +127,45 @@ def _score(outcome: Outcome, language: Language) -> Text:
     return text
 
 
+@dataclass(frozen=True, slots=True)
+class _ClaimLine:
+    """A claim with its reason beside it, in the column of all reasons; below it where that does not fit."""
+
+    mark: Text
+    text: str
+    reason: str
+    column: int
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        pad = " " * (max(self.column - cell_len(self.text), 0) + 3)
+        beside = Text.assemble(_TRUNK, self.mark, self.text, pad, (self.reason, _QUIET))
+        if beside.cell_len <= options.max_width:
+            yield beside
+            return
+        under = Text.assemble(_TRUNK, "    ")
+        yield Branch(Text.assemble(_TRUNK, self.mark), under, Text(self.text))
+        yield Branch(under, under, Text(self.reason, _QUIET))
+
+
 def _claim_text(judged: JudgedClaim, evaluation: Evaluation) -> str:
     answer = evaluation.interaction.answer or ""
+    end = judged.claim.end
+    limit = min((c.claim.start for c in evaluation.claims if c.claim.start >= end), default=end + _MARKER_RUN)
     behind = {
-        (c.start, c.end) for c in evaluation.citations if 0 <= c.start - judged.claim.end <= _MARKER_RUN
+        (c.start, c.end) for c in evaluation.citations if end <= c.start <= min(limit, end + _MARKER_RUN)
     }
     markers = shorten("".join(answer[start:end] for start, end in sorted(behind)), _MAX_CLAIM)
     return f"{shorten(judged.claim.text, _MAX_CLAIM)}{f' {markers}' if markers else ''}"
 
 
-def _claim(judged: JudgedClaim, evaluation: Evaluation, width: int) -> Iterator[Text]:
+def _claim(judged: JudgedClaim, evaluation: Evaluation, width: int) -> Iterator[RenderableType]:
     language, verdict = evaluation.language, judged.verdict
     text = _claim_text(judged, evaluation)
-    pad = " " * (width - cell_len(text) + 3)
     if verdict is None:
-        yield Text.assemble(("? ", _WEAK), text, pad, (_say("not_judged", language), _QUIET))
+        yield _ClaimLine(Text("? ", _WEAK), text, _say("not_judged", language), width)
         return
     mark, colour = ("✓ ", _GOOD) if verdict.support is Support.SUPPORTED else ("✗ ", _BAD)
-    yield Text.assemble((mark, colour), text, pad, (_reason(judged, language), _QUIET))
+    yield _ClaimLine(Text(mark, colour), text, _reason(judged, language), width)
     for rank, pair in judged.pairs.items():
         if verdict.support is Support.SUPPORTED and pair and pair.support is not Support.SUPPORTED:
             yield Text.assemble(("  ! ", _WEAK), _say("miscited", language, n=rank))
@@ -153,10 +181,14 @@ def _reason(judged: JudgedClaim, language: Language) -> str:
         return _say("says", language, n=numbers, quote=shorten(verdict.quote or "", _MAX_QUOTE))
     if verdict.support is Support.NOT_FOUND:
         return _say("not_found", language)
-    return _say("in_document", language, n=numbers) if numbers else ""
+    return (
+        _say("in_documents" if len(verdict.documents) > 1 else "in_document", language, n=numbers)
+        if numbers
+        else ""
+    )
 
 
-def _stages(evaluation: Evaluation, spans: Mapping[str, SpanRecord]) -> Iterator[Text]:
+def _stages(evaluation: Evaluation, spans: Mapping[str, SpanRecord]) -> Iterator[RenderableType]:
     interaction = evaluation.interaction
     lines = [_retrieval(hop, evaluation, spans) for hop in _retrievals(evaluation)]
     generation = spans.get(interaction.generation_span_id or "")
@@ -173,8 +205,9 @@ def _stages(evaluation: Evaluation, spans: Mapping[str, SpanRecord]) -> Iterator
             )
         )
     for index, line in enumerate(lines):
-        branch = "└─ " if index == len(lines) - 1 else "├─ "
-        yield _one_line(Text.assemble((branch, _QUIET), line))
+        last = index == len(lines) - 1
+        under = Text.assemble("   " if last else _TRUNK, "  ")
+        yield Branch(Text("└─ " if last else "├─ ", _QUIET), under, line)
 
 
 def _retrievals(evaluation: Evaluation) -> tuple[Hop, ...]:
@@ -199,7 +232,7 @@ def _retrieval(hop: Hop, evaluation: Evaluation, spans: Mapping[str, SpanRecord]
     ranks = {document.id: document.rank for document in evaluation.interaction.documents or ()}
     for document in hop.documents:
         line.append_text(_dot(evaluation.relevance.get(ranks.get(document.id, -1))))
-    names = " · ".join(_document(document) for document in hop.documents[:_MAX_DOCUMENTS])
+    names = f"{NO_BREAK}· ".join(_document(document) for document in hop.documents[:_MAX_DOCUMENTS])
     more = f" +{count - _MAX_DOCUMENTS}" if count > _MAX_DOCUMENTS else ""
     line.append(f"  {names}{more}", style=_QUIET)
     span = spans.get(hop.span_id or "")
@@ -215,7 +248,7 @@ def _dot(relevance: float | None) -> Text:
 def _document(document: RetrievedDocument) -> str:
     number = document.score if document.score is not None else document.distance
     name = shorten(document.id, 24) if document.id_source != "content_hash" else f"#{document.rank}"
-    return name if number is None else f"{name} {number:.2f}"
+    return name if number is None else f"{name}{NO_BREAK}{number:.2f}"
 
 
 def _foot(diagnosis: Diagnosis, language: Language) -> Iterator[RenderableType]:
@@ -231,21 +264,14 @@ def _foot(diagnosis: Diagnosis, language: Language) -> Iterator[RenderableType]:
         )
 
 
-def _trunk(line: Text) -> Text:
-    return _one_line(Text.assemble(("│  ", _QUIET), line))
-
-
-def _one_line(line: Text) -> Text:
-    """``line`` cut at the terminal's edge: a tree whose branches wrap is no tree."""
-    line.no_wrap, line.overflow = True, "ellipsis"
-    return line
+def _trunk(line: RenderableType) -> RenderableType:
+    return Branch(_TRUNK, Text.assemble(_TRUNK, "  "), line) if isinstance(line, Text) else line
 
 
 def _indented(label: Text, body: str) -> RenderableType:
     """``body`` behind ``label``, its further lines under its first."""
-    grid = Table.grid()
-    grid.add_row("   ", label, Text(body))
-    return grid
+    first = Text.assemble("   ", label)
+    return Branch(first, Text(" " * first.cell_len), Text(body))
 
 
 def _colour(diagnosis: Diagnosis) -> str:
@@ -262,25 +288,9 @@ def _shade(value: float) -> str:
 
 def _took(span: SpanRecord) -> str:
     milliseconds = (span.end_ns - span.start_ns) / 1e6
-    return f"{milliseconds / 1000:.1f} s" if milliseconds >= 1000 else f"{milliseconds:.0f} ms"
-
-
-def shorten(text: str, width: int) -> str:
-    """``text`` on one line, cut to ``width`` terminal cells (a Chinese character takes two)."""
-    flat = "".join(_visible(character) for character in " ".join(text.split()))
-    if cell_len(flat) <= width:
-        return flat
-    kept = ""
-    for character in flat:
-        if cell_len(kept + character) >= width:
-            break
-        kept += character
-    return kept + _ELLIPSIS
-
-
-def _visible(character: str) -> str:
-    """``character``, or a stand-in for one that would steer the terminal (an escape) or cannot be written."""
-    return character if character.isprintable() else "\ufffd"
+    if milliseconds >= 1000:
+        return f"{milliseconds / 1000:.1f}{NO_BREAK}s"
+    return f"{milliseconds:.0f}{NO_BREAK}ms"
 
 
 def _say(phrase: str, language: Language, **values: object) -> str:

@@ -52,6 +52,7 @@ PHRASES: Final[dict[str, dict[Language, str]]] = {
     "no_documents": {"en": "nothing retrieved", "zh": "没有检索到文档"},
     "not_recorded": {"en": "documents not recorded", "zh": "未记录文档"},
     "in_document": {"en": "document {n}", "zh": "文档 {n}"},
+    "in_documents": {"en": "documents {n}", "zh": "文档 {n}"},
     "says": {"en": "document {n} says “{quote}”", "zh": "文档 {n} 写的是“{quote}”"},
     "not_found": {"en": "in no document", "zh": "文档中找不到依据"},
     "not_judged": {"en": "not judged", "zh": "未评判"},
