@@ -42,6 +42,7 @@ __all__ = [
     "is_rag_key",
     "is_rag_scope",
     "is_rag_span",
+    "read_trace",
 ]
 
 DIALECTS: tuple[Dialect, ...] = (
@@ -77,10 +78,7 @@ def interactions(
     ``logs`` are joined to spans by trace and span id. Total: a span that cannot be read is left out, a trace
     that holds no interaction (an evaluation, an index being built, an agent being made) gives none.
     """
-    dialects: tuple[Dialect, ...] = DIALECTS if mapping is None else (mapping, *DIALECTS)
-    by_span: dict[tuple[str, str], list[LogRecord]] = defaultdict(list)
-    for log in logs:
-        by_span[log.trace_id, log.span_id].append(log)
+    dialects, by_span = _dialects(mapping), _by_span(logs)
     by_trace: dict[str, list[SpanRecord]] = defaultdict(list)
     for span in spans:
         by_trace[span.trace_id].append(span)
@@ -90,6 +88,24 @@ def interactions(
     read = [trace if may_be_joined(trace) else _of_trace(trace) for trace in traces]
     whole = iter(with_lone_calls([trace for trace in read if isinstance(trace, Trace)]))
     return [one for found in read for one in (_of_trace(next(whole)) if isinstance(found, Trace) else found)]
+
+
+def read_trace(
+    spans: Sequence[SpanRecord], logs: Sequence[LogRecord] = (), *, mapping: AttributeMapping | None = None
+) -> Trace:
+    """The spans of one trace in the words that all dialects share, before it is asked what they amount to."""
+    return _translate(once(spans), _by_span(logs), _dialects(mapping))
+
+
+def _dialects(mapping: AttributeMapping | None) -> tuple[Dialect, ...]:
+    return DIALECTS if mapping is None else (mapping, *DIALECTS)
+
+
+def _by_span(logs: Sequence[LogRecord]) -> dict[tuple[str, str], list[LogRecord]]:
+    found: dict[tuple[str, str], list[LogRecord]] = defaultdict(list)
+    for log in logs:
+        found[log.trace_id, log.span_id].append(log)
+    return found
 
 
 def _translate(

@@ -81,6 +81,7 @@ def build(tree: Tree, scope: Scope, limit: int | None) -> Interaction | None:
         sources["documents"] = placed.source
     kept, cut = _kept(scope, ranking, question, answer, limit)
     partial = answer is not None and (error is not None or bool(asked.first_fact(steps, "partial")))
+    entry_id = _entry_id(scope, ranking, call)
     return Interaction(
         question=question.text if question is not None else None,
         rewritten_question=rewritten.text if rewritten is not None else None,
@@ -98,8 +99,8 @@ def build(tree: Tree, scope: Scope, limit: int | None) -> Interaction | None:
         app=_app(steps),
         session=next((s.session for s in steps if s.session is not None), None),
         user=next((s.user for s in steps if s.user is not None), None),
-        trace_id=steps[0].span.trace_id,
-        entry_span_id=_entry_id(scope, ranking, call),
+        trace_id=next(s.span.trace_id for s in steps if s.id == entry_id),
+        entry_span_id=entry_id,
         retrieval_span_ids=ranking.retrievals,
         generation_span_id=call.id if call is not None else None,
         dialect=_dialect(scope),

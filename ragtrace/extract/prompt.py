@@ -129,6 +129,7 @@ def with_texts(
             or _numbered(text, len(ids))
             or _tagged(text, ids)
             or _separated(text, len(ids))
+            or _alone(text, len(ids))
         )
         if pieces is not None:
             return _filled(documents, pieces)
@@ -211,6 +212,12 @@ def _tagged(text: str, ids: Sequence[str]) -> list[str | None] | None:
     if len(by_id) == len(ids):
         return [by_id[name] for name in ids]
     return [inner for _, _, inner in found]
+
+
+def _alone(text: str, count: int) -> list[str | None] | None:
+    """One line of plain text, where one document was retrieved."""
+    line = text.strip()
+    return [line] if count == 1 and line and "\n" not in line and line[0] not in "[{(<" else None
 
 
 def _separated(text: str, count: int) -> list[str | None] | None:

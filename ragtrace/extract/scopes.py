@@ -94,7 +94,36 @@ def _within(tree: Tree, top: Step, steps: list[Step]) -> list[Scope]:
         turns = _turns(steps)
         if not inner and len(turns) > 1 and top.role is not Role.AGENT:
             return [Scope(None, turn) for turn in turns]
-    return [Scope(top, tuple(steps))]
+    beside = _beside(tree, top, steps)
+    theirs = {step.id for scope in beside for step in scope.steps}
+    return [Scope(top, tuple(step for step in steps if step.id not in theirs)), *beside]
+
+
+def _beside(tree: Tree, top: Step, steps: Sequence[Step]) -> list[Scope]:
+    """Interactions that began while ``top`` ran and are none of its steps, as those of a batch are.
+
+    Such a one goes all the way itself, asks something else, and no model call of the others knows its answer.
+    """
+    found: list[Scope] = []
+    for child in tree.children(top):
+        if child.role not in COMPOSITES or not _goes_all_the_way(tree.below(child)):
+            continue
+        mine = {child.id, *(step.id for step in tree.below(child))}
+        others = [step for step in steps if step.id not in mine]
+        if _goes_all_the_way(others) and _is_complete(tree, child) and _is_apart(top, child, others):
+            found.append(Scope(child, tuple(_without_evaluations(tree, child))))
+    return found
+
+
+def _goes_all_the_way(steps: Sequence[Step]) -> bool:
+    return {Role.RETRIEVAL, Role.GENERATION} <= {step.role for step in steps}
+
+
+def _is_apart(top: Step, child: Step, others: Sequence[Step]) -> bool:
+    answer = own_answer(child)
+    asked = {own_question(top), own_question(child)}
+    prompts = (m.text for s in others for m in s.prompt if m.text is not None)
+    return len(asked) == 2 and answer is not None and not any(answer in prompt for prompt in prompts)
 
 
 def _under_interaction(tree: Tree, step: Step) -> bool:

@@ -57,40 +57,51 @@ def may_be_joined(trace: Trace) -> bool:
     return _is_lone_call(trace) or _lacks_answer(trace)
 
 
+def is_whole(trace: Trace) -> bool:
+    """Whether a trace holds an interaction from retrieval to answer, or says so itself."""
+    roles = {step.role for step in trace.steps}
+    return Role.INTERACTION in roles or (Role.GENERATION in roles and any(map(may_hold, trace.steps)))
+
+
 def with_lone_calls(traces: Sequence[Trace]) -> list[Trace]:
     """Lone model calls joined to the retrievals that they answer, where each fits one of the other only.
 
     One trace for each of ``traces``, in their order; an empty one stands for a call that went elsewhere.
     """
-    calls = sorted((_Call.of(t) for t in traces if _is_lone_call(t)), key=lambda call: call.began)
-    waiting = [trace for trace in traces if _lacks_answer(trace)] if calls else []
-    fits = [(trace, call) for trace in waiting for call in _fitting(trace, calls)]
-    by_trace, by_call = Counter(id(trace) for trace, _ in fits), Counter(id(call) for _, call in fits)
-    joined = {id(t): call.trace for t, call in fits if by_trace[id(t)] == by_call[id(call)] == 1}
-    gone = {id(trace) for trace in joined.values()}
+    joined = lone_calls(traces)
+    gone = set(joined.values())
     return [
-        together([trace, joined[id(trace)]])
-        if id(trace) in joined
-        else Trace(())
-        if id(trace) in gone
-        else trace
-        for trace in traces
+        together([trace, traces[joined[place]]]) if place in joined else Trace(()) if place in gone else trace
+        for place, trace in enumerate(traces)
     ]
+
+
+def lone_calls(traces: Sequence[Trace]) -> dict[int, int]:
+    """Which lone model call answers which retrieval: places in ``traces``, retrieval → call."""
+    calls = sorted((_Call.of(place, t) for place, t in enumerate(traces) if _is_lone_call(t)), key=_began)
+    waiting = [place for place, trace in enumerate(traces) if _lacks_answer(trace)] if calls else []
+    fits = [(place, call.place) for place in waiting for call in _fitting(traces[place], calls)]
+    by_trace, by_call = Counter(place for place, _ in fits), Counter(call for _, call in fits)
+    return {place: call for place, call in fits if by_trace[place] == by_call[call] == 1}
 
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """A trace that holds a model call alone: when it began, and all that the model was given."""
+    """A trace that holds a model call alone: its place, when it began, all that the model was given."""
 
-    trace: Trace
+    place: int
     began: int
     prompt: str
 
     @classmethod
-    def of(cls, trace: Trace) -> _Call:
+    def of(cls, place: int, trace: Trace) -> _Call:
         calls = [step for step in trace.steps if step.role is Role.GENERATION]
         prompt = "\n".join(m.text for step in calls for m in step.prompt if m.text is not None)
-        return cls(trace, min(step.span.start_ns for step in calls), prompt)
+        return cls(place, min(step.span.start_ns for step in calls), prompt)
+
+
+def _began(call: _Call) -> int:
+    return call.began
 
 
 def _is_lone_call(trace: Trace) -> bool:
@@ -109,8 +120,8 @@ def _fitting(trace: Trace, calls: Sequence[_Call]) -> list[_Call]:
     """The calls that came soon after the retrieval and were shown all of its documents, or its question."""
     retrievals = [step for step in trace.steps if step.role is Role.RETRIEVAL]
     ended = min(step.span.end_ns for step in retrievals)
-    first = bisect_left(calls, ended, key=lambda call: call.began)
-    last = bisect_right(calls, ended + _NEAR_NS, key=lambda call: call.began)
+    first = bisect_left(calls, ended, key=_began)
+    last = bisect_right(calls, ended + _NEAR_NS, key=_began)
     if last - first > _MAX_CANDIDATES:
         return []
     texts = [d.text for step in retrievals if step.documents is not None for d in step.documents.items]

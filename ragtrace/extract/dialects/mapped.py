@@ -16,6 +16,7 @@ from ragtrace.extract.values import decode, text_or_none
 from ragtrace.model import LogRecord, SpanRecord
 
 _MAX_DEPTH = 20
+_CONTENT = ("question", "rewritten_question", "query", "documents", "prompt", "answer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +74,17 @@ class AttributeMapping:
     generation: SpanMapping | None = None
     name: str = field(default="mapping", init=False)
 
+    @property
+    def attribute_names(self) -> frozenset[str]:
+        """The attributes that hold what was asked, found and said: spans without any are not meant."""
+        paths = (path for how in self._spans() for path in (getattr(how, key) for key in _CONTENT) if path)
+        return frozenset(name for path in paths for name in (path, path.partition("/")[0]))
+
+    def role_of(self, span: SpanRecord) -> Role | None:
+        """What the user says that ``span`` does; ``None`` where nothing is said of it."""
+        chosen = self._chosen(span)
+        return None if chosen is None else chosen[0]
+
     @classmethod
     def from_dict(cls, document: Any) -> AttributeMapping:
         """A mapping from what a YAML or JSON file holds.
@@ -128,6 +140,10 @@ class AttributeMapping:
                 keys={"question": how.question or "", "answer": how.answer or ""},
             ),
         )
+
+    def _spans(self) -> list[SpanMapping]:
+        every = (self.interaction, self.retrieval, self.rerank, self.generation)
+        return [how for how in every if how is not None]
 
     def _chosen(self, span: SpanRecord) -> tuple[Role, SpanMapping] | None:
         for role in (Role.INTERACTION, Role.RETRIEVAL, Role.RERANK, Role.GENERATION):

@@ -51,8 +51,9 @@ class Traceloop:
             step = read_genai(span, logs, self.name)
             step = replace(step, role=role, session=who.session, user=who.user)
             return step if _REQUEST not in a else _early(step)
-        given, output = field_of(a, *_INPUTS), field_of(a, *_OUTPUTS)
-        return step_of(span, self.name, role, _freed(given, "inputs"), _freed(output, "outputs"), who=who)
+        output = field_of(a, *_OUTPUTS)
+        given = _streamed(_freed(field_of(a, *_INPUTS), "inputs"), output)
+        return step_of(span, self.name, role, given, _freed(output, "outputs"), who=who)
 
 
 def _early(step: Step) -> Step:
@@ -78,6 +79,15 @@ def _role(attributes: Mapping[str, Any]) -> Role:
     if _RERANKER.search(name):
         return Role.RERANK
     return Role.AGENT if kind == "agent" else Role.CHAIN if kind or stated else Role.OTHER
+
+
+def _streamed(given: Field | None, output: Field | None) -> Field | None:
+    """A step that streams is begun with empty input; what it was given stands beside its output."""
+    if given is None or output is None or given.value not in ("", {"input": ""}):
+        return given
+    kwargs = output.value.get("kwargs") if isinstance(output.value, dict) else None
+    late = kwargs.get("inputs") if isinstance(kwargs, dict) else None
+    return given if late is None else Field(output.key, late)
 
 
 def _freed(field: Field | None, wrapper: str) -> Field | None:

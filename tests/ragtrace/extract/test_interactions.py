@@ -163,6 +163,21 @@ def test_the_order_of_fused_lists_is_found_in_the_prompt(spans: Any) -> None:
     assert _ids(one.documents) == ["d3", "d1", "d2"]
 
 
+def test_one_line_that_a_tool_returned_is_the_text_of_its_one_document(spans: Any) -> None:
+    """Ids alone are recorded and the tool around the retrieval shows the text; of two documents it would not."""
+
+    def asked(*ids: str) -> list[SpanRecord]:
+        root = spans("agent", _kind("AGENT", **{"input.value": _QUESTION, "output.value": _ANSWER}))
+        tool = spans("lookup", _kind("TOOL", **{"output.value": _TEXTS[0]}), root)
+        flat = {f"retrieval.documents.{i}.document.id": name for i, name in enumerate(ids)}
+        return [root, tool, spans("search", _kind("RETRIEVER", **flat), tool)]
+
+    (one,) = interactions(asked("d1"))
+    assert [(d.id, d.text) for d in one.documents or ()] == [("d1", _TEXTS[0])]
+    (two,) = interactions(asked("d1", "d2"))
+    assert [d.text for d in two.documents or ()] == [None, None]
+
+
 def test_documents_that_the_prompt_left_out_did_not_reach_it(spans: Any) -> None:
     """An app that retrieves three and shows the model one used one; the hop keeps all."""
     root = spans("ask", _chain())
@@ -297,6 +312,27 @@ def test_sub_questions_of_one_question_are_one_interaction(spans: Any) -> None:
         parts += [inner, spans("search", _kind("RETRIEVER", **_flat(number)), inner)]
     (one,) = interactions([root, *parts])
     assert (one.question, one.answer) == (_QUESTION, _ANSWER)
+    assert len(one.hops) == 2
+
+
+def test_runs_of_a_batch_that_hang_below_one_of_them_are_interactions_of_their_own(spans: Any) -> None:
+    """A run that retrieves, asks and answers for itself, and whose answer no other call is told, is no step."""
+
+    def run(number: int, question: str, parent: SpanRecord | None) -> list[SpanRecord]:
+        root = spans("chain", _chain(question, f"Answer {number}."), parent)
+        found = spans("search", _kind("RETRIEVER", **{"input.value": question}, **_flat(number)), root)
+        prompt = f"[1] {_TEXTS[number - 1]}\n\nQuestion: {question}"
+        return [root, found, spans("llm", _llm(prompt, f"Answer {number}."), root)]
+
+    first = run(1, "How long?", None)
+    found = interactions([*first, *run(2, "What is the fine?", first[0])])
+    assert [(one.question, one.answer, _ids(one.documents)) for one in found] == [
+        ("How long?", "Answer 1.", ["d1"]),
+        ("What is the fine?", "Answer 2.", ["d2"]),
+    ]
+    part = run(2, "What is the fine?", first[0])
+    whole = spans("llm", _llm("Put together: Answer 2.", "Answer 1."), first[0])
+    (one,) = interactions([*first, *part, whole])
     assert len(one.hops) == 2
 
 
