@@ -18,7 +18,7 @@ from opentelemetry import trace
 from ragtrace import _steps, config
 from ragtrace.errors import ConfigError
 from ragtrace.lifecycle import within
-from ragtrace.redact import Redactor
+from ragtrace.redact import Redactor, without_credentials
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace.export import SpanExporter
@@ -36,8 +36,9 @@ EXIT_SECONDS = 5.0
 class Pipeline:
     """Where the spans go.
 
-    ``endpoints`` are the addresses of the exporters (their class names where they have no address), empty
-    when nothing is exported. ``own`` says that ragtrace built the provider.
+    ``endpoints`` are the addresses of the exporters, credentials masked (the name of the class, with its
+    module, where an exporter has no address), empty when nothing is exported. ``own`` says that ragtrace
+    built the provider.
     """
 
     provider: trace.TracerProvider
@@ -143,8 +144,16 @@ def endpoints_of(provider: trace.TracerProvider) -> tuple[str, ...]:
         processors.extend(getattr(processor, "_span_processors", ()))
         exporter = getattr(processor, "span_exporter", None)
         if exporter is not None:
-            found.append(str(getattr(exporter, "_endpoint", None) or type(exporter).__name__))
+            found.append(_place(exporter))
     return tuple(dict.fromkeys(found))
+
+
+def _place(exporter: object) -> str:
+    """Where an exporter sends to, fit to be shown."""
+    endpoint = getattr(exporter, "_endpoint", None)
+    if endpoint:
+        return without_credentials(str(endpoint)) if "://" in str(endpoint) else str(endpoint)
+    return f"{type(exporter).__module__}.{type(exporter).__qualname__}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +214,7 @@ def _built(service_name: str | None, target: _Target) -> Pipeline:
     if processor is not None:
         provider.add_span_processor(processor)
     trace.set_tracer_provider(provider)
-    endpoints = () if exporter is None else (getattr(exporter, "_endpoint", type(exporter).__name__),)
+    endpoints = () if exporter is None else (_place(exporter),)
     pipeline = _built_here[id(provider)] = Pipeline(provider, endpoints, True, processor)
     atexit.register(pipeline.shutdown)
     return pipeline

@@ -7,6 +7,7 @@ appended behind the original bytes.
 
 from __future__ import annotations
 
+from ragtrace_collector.otlp_cap import cap_attributes
 from ragtrace_collector.otlp_cut import cut_span, cut_texts
 from ragtrace_collector.otlp_frames import (
     Glance,
@@ -45,6 +46,7 @@ __all__ = [
     "Survey",
     "append_attributes",
     "append_events",
+    "cap_attributes",
     "count_spans",
     "cut_span",
     "cut_texts",

@@ -14,7 +14,7 @@ from ragtrace_collector.otlp_values import encode_attributes
 from ragtrace_collector.otlp_wire import FIXED32, FIXED64, VARINT, delimited, fields, tag
 
 _RESOURCE_SPANS, _SCOPE_SPANS, _SPANS = tag(1), tag(2), tag(2)
-_ATTRIBUTES, _KEY = tag(9), tag(1)
+ATTRIBUTES, _KEY = tag(9), tag(1)
 _REMOTE_PARENT = 0x300
 """Bits of Span.flags: whether the parent is remote is known, and it is."""
 
@@ -193,13 +193,14 @@ def append_attributes(
     kept = [
         span.data[start:stop]
         for key, start, value, stop in fields(span.data, 0, len(span.data))
-        if key != _ATTRIBUTES or _key_of(span.data, value, stop) not in gone
+        if key != ATTRIBUTES or key_of(span.data, value, stop) not in gone
     ]
     added = (delimited(9, encoded) for encoded in encode_attributes(attributes))
     return replace(span, data=b"".join((*kept, *added)))
 
 
-def _key_of(data: bytes, at: int, end: int) -> bytes:
+def key_of(data: bytes, at: int, end: int) -> bytes:
+    """The key of the encoded KeyValue at ``data[at:end]``."""
     name = b""
     for key, _, value, stop in fields(data, at, end):
         if key == _KEY:

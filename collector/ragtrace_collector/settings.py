@@ -1,8 +1,9 @@
 """Reads the settings: arguments > environment > file > defaults, once, unknown keys refused.
 
-The file is YAML; ``${NAME}`` in its texts is replaced by the environment variable, so that secrets need not
-stand in it. The environment's own settings are ``RAGTRACE_COLLECTOR_<KEY>``, nested keys joined by two
-underscores (``RAGTRACE_COLLECTOR_OTLP__GRPC=off``), values written as in YAML.
+The file is YAML; ``${NAME}`` (or ``${env:NAME}``) in its texts is replaced by the environment variable, and
+``${file:PATH}`` by what a file holds, so that secrets need not stand in it. The environment's own settings
+are ``RAGTRACE_COLLECTOR_<KEY>``, nested keys joined by two underscores
+(``RAGTRACE_COLLECTOR_OTLP__GRPC=off``), values written as in YAML.
 """
 
 from __future__ import annotations
@@ -12,18 +13,19 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
 
 import yaml
 from pydantic import ValidationError
 
 from ragtrace.errors import ConfigError
+from ragtrace.redact import MASK, without_credentials
 from ragtrace_collector.config import Config
 
 ENVIRONMENT_PREFIX = "RAGTRACE_COLLECTOR_"
-_REFERENCE = re.compile(r"\$\{(\w+)\}")
-_MASK = "**********"
-_SECRETS = frozenset({"key", "token", "secret", "password"})
+_REFERENCE = re.compile(r"\$\{(?:file:(?P<file>[^}]+)|(?:env:)?(?P<name>\w+))\}")
+_SECRETS = frozenset(
+    {"key", "apikey", "token", "secret", "password", "authorization", "credential", "credentials"}
+)
 
 
 def load(
@@ -66,8 +68,8 @@ def as_yaml(config: Config) -> str:
     for part in ("judge", "embedder"):
         shown[part] = shown[part] and _masked(shown[part])
     for destination in shown["export"]:
-        destination["headers"] = dict.fromkeys(destination["headers"], _MASK)
-        destination["url"] = _without_credentials(destination["url"])
+        destination["headers"] = dict.fromkeys(destination["headers"], MASK)
+        destination["url"] = without_credentials(destination["url"])
     shown["spool"]["dir"] = str(config.spool.folder() or "off")
     for section, keys in ((shown, ("admin",)), (shown["otlp"], ("grpc", "http"))):
         for key in keys:
@@ -83,7 +85,7 @@ def _from_file(file: Path | None, environment: Mapping[str, str]) -> dict[str, A
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"cannot read {file}: {getattr(error, 'strerror', None) or error}") from error
     except yaml.YAMLError as error:
-        raise ConfigError(f"{file} is no YAML: {' '.join(str(error).split())}") from error
+        raise ConfigError(f"{file} is no YAML: {_where(error)}") from None
     if found is None:
         return {}
     if not isinstance(found, dict):
@@ -92,8 +94,15 @@ def _from_file(file: Path | None, environment: Mapping[str, str]) -> dict[str, A
     return expanded
 
 
+def _where(error: yaml.YAMLError) -> str:
+    """What is wrong, and where. The parser's own words quote the line, which may hold a secret."""
+    mark = getattr(error, "problem_mark", None)
+    place = f" in line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+    return f"{getattr(error, 'problem', None) or 'it cannot be read'}{place}"
+
+
 def _expanded(value: Any, environment: Mapping[str, str], path: str) -> Any:
-    """``value`` with each ``${NAME}`` in its texts replaced by the environment variable."""
+    """``value`` with each ``${NAME}`` and ``${file:PATH}`` in its texts replaced by what it stands for."""
     if isinstance(value, dict):
         return {key: _expanded(one, environment, f"{path}.{key}".lstrip(".")) for key, one in value.items()}
     if isinstance(value, list):
@@ -101,12 +110,30 @@ def _expanded(value: Any, environment: Mapping[str, str], path: str) -> Any:
     if not isinstance(value, str):
         return value
 
-    def variable(match: re.Match[str]) -> str:
-        if match[1] not in environment:
-            raise ConfigError(f"the environment has no {match[1]}", path)
-        return environment[match[1]]
+    def meant(match: re.Match[str]) -> str:
+        if match["file"]:
+            return read_secret(Path(match["file"]), path)
+        if match["name"] not in environment:
+            raise ConfigError(f"the environment has no {match['name']}", path)
+        return environment[match["name"]]
 
-    return _REFERENCE.sub(variable, value)
+    return _REFERENCE.sub(meant, value)
+
+
+def read_secret(file: Path, path: str) -> str:
+    """What a file holds, without the white space around it.
+
+    Raises:
+        ConfigError: it cannot be read, or is empty; ``path`` is the setting that names it.
+    """
+    try:
+        found = file.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "it is no text"
+        raise ConfigError(f"cannot read {file}: {why}", path) from None
+    if not found:
+        raise ConfigError(f"{file} is empty", path)
+    return found
 
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
@@ -142,18 +169,15 @@ def _in_words(kind: str, message: str) -> str:
     return message.removeprefix("Value error, ")
 
 
-def _without_credentials(url: str) -> str:
-    """``url`` with user, password and the values of its query masked."""
-    parts = urlsplit(url)
-    host = parts.netloc.rpartition("@")[2]
-    netloc = f"{_MASK}@{host}" if host != parts.netloc else host
-    query = "&".join(f"{pair.partition('=')[0]}={_MASK}" for pair in parts.query.split("&") if pair)
-    return urlunsplit((parts.scheme, netloc, parts.path, query, ""))
-
-
 def _masked(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options of a part, of whose names ours know nothing: those that sound secret are masked."""
-    return {
-        key: _MASK if value is not None and key.lower().rpartition("_")[2] in _SECRETS else value
-        for key, value in options.items()
-    }
+    """Options of a part, of whose names ours know nothing: what sounds secret is masked, at any depth."""
+    return {key: _masked_option(key, value) for key, value in options.items()}
+
+
+def _masked_option(name: str, value: Any) -> Any:
+    words = re.split(r"[^a-z]+", name.lower())
+    if isinstance(value, Mapping):
+        return dict.fromkeys(value, MASK) if "headers" in words else _masked(value)
+    if value is not None and words[-1] in _SECRETS:
+        return MASK
+    return without_credentials(value) if isinstance(value, str) and "://" in value else value

@@ -12,6 +12,7 @@ from ragtrace_collector.config import Config, Part
 from ragtrace_collector.extensions import build
 from ragtrace_collector.policies import BUILTIN, Policy
 from ragtrace_collector.privacy import Cleaner
+from ragtrace_collector.settings import read_secret
 from ragtrace_collector.worker_messages import Bench, JudgeSetup, Setup
 
 
@@ -39,7 +40,7 @@ def worker_setup(config: Config) -> Setup:
     """
     options = config.judge.options
     if (file := options.pop("api_key_file", None)) is not None:
-        options["api_key"] = _secret(Path(file), "judge.api_key_file")
+        options["api_key"] = read_secret(Path(file), "judge.api_key_file")
     embedder = config.embedder or Part(use="embedded")
     judge = JudgeSetup(
         config.judge.use,
@@ -78,16 +79,5 @@ def intake_token(config: Config) -> str | None:
         ConfigError: its file cannot be read, or is empty.
     """
     if config.otlp.token_file is not None:
-        return _secret(config.otlp.token_file, "otlp.token_file")
+        return read_secret(config.otlp.token_file, "otlp.token_file")
     return config.otlp.token.get_secret_value() if config.otlp.token else None
-
-
-def _secret(file: Path, path: str) -> str:
-    try:
-        found = file.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or "it is no text"
-        raise ConfigError(f"cannot read {file}: {why}", path) from error
-    if not found:
-        raise ConfigError(f"{file} is empty", path)
-    return found

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExporter, SpanExportResult
@@ -120,6 +121,7 @@ def test_switched_off_by_opentelemetrys_own_variables(environ: dict[str, str]) -
 
 EXISTING = """
 from opentelemetry import trace
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -212,12 +214,23 @@ def test_what_a_dead_endpoint_does_not_take_is_bounded_and_counted(
     assert (counts.waiting, counts.failed, counts.sent) == (0, held, 0)
 
 
+def test_an_address_is_shown_without_its_credentials() -> None:
+    """The note goes to the app's stderr, and from there into its logs."""
+    provider = TracerProvider(shutdown_on_exit=False)
+    exporter = OTLPSpanExporter("https://user:hunter2@h:4318/v1/traces?api_key=hunter2")
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    (shown,) = endpoints_of(provider)
+    assert "hunter2" not in shown
+    assert "h:4318/v1/traces" in shown
+
+
 def test_a_provider_of_another_kind_has_no_visible_endpoint() -> None:
-    """An exporter without an address goes by its name; a provider that cannot be looked into gives nothing."""
+    """An exporter without an address goes by its full name; one that cannot be looked into gives nothing."""
     provider = TracerProvider(shutdown_on_exit=False)
     provider.add_span_processor(SimpleSpanProcessor(Stuck()))
-    assert endpoints_of(provider) == ("Stuck",)
+    name = f"{__name__}.Stuck"
+    assert endpoints_of(provider) == (name,)
     assert endpoints_of(object()) == ()  # type: ignore[arg-type]
     pipeline = configure(tracer_provider=provider, quiet=True)
-    assert json.dumps(pipeline.endpoints) == '["Stuck"]'
+    assert json.dumps(pipeline.endpoints) == json.dumps([name])
     configure(tracer_provider=TracerProvider(shutdown_on_exit=False), quiet=True)

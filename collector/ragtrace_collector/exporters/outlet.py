@@ -9,10 +9,11 @@ from collections.abc import Awaitable, Callable
 
 from ragtrace.errors import PermanentExport, RetryableExport
 from ragtrace_collector.exporters.backoff import backoff
+from ragtrace_collector.exporters.fitting import Fit
 from ragtrace_collector.exporters.packing import halves, pack
 from ragtrace_collector.exporters.parcels import Parcel, ParcelQueue
 from ragtrace_collector.exporters.sender import Misdirected, Oversize, Sender, ServerFault
-from ragtrace_collector.otlp import RawSpan, cut_span, cut_texts, join, split
+from ragtrace_collector.otlp import RawSpan, cut_span, join, split
 from ragtrace_collector.stages import Signal, SpanBatch
 from ragtrace_collector.telemetry import Figure, Telemetry
 
@@ -39,13 +40,15 @@ class Outlet:
         *,
         max_request: int = 4_000_000,
         max_text: int | None = None,
+        max_attributes: int | None = None,
         requests_at_once: int = 4,
         queue_bytes: int = 64 * 2**20,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         draw: Callable[[], float] = random.random,
     ) -> None:
         self._sender, self._telemetry = sender, telemetry
-        self._room, self._max_text, self._at_once = max_request, max_text, requests_at_once
+        self._room, self._at_once = max_request, requests_at_once
+        self._fit = Fit(max_text, max_attributes)
         self._queue = ParcelQueue(queue_bytes)
         self._sleep, self._draw = sleep, draw
         self._workers: list[asyncio.Task[None]] = []
@@ -193,15 +196,12 @@ class Outlet:
             return self._drop(rejected, "partial_success")
 
     def _prepared(self, body: bytes, signal: Signal) -> bytes:
-        if self._max_text is None or signal is Signal.LOGS:
+        if signal is Signal.LOGS:
             return body
-        spans = split(body)
-        cut = [cut_texts(span, self._max_text) for span in spans]
-        changed = sum(after is not before for before, after in zip(spans, cut, strict=True))
-        if not changed:
-            return body
-        self._telemetry.count(Figure.CUT, changed, destination=self.name)
-        return join(cut)
+        fitted, changed = self._fit(body)
+        if changed:
+            self._telemetry.count(Figure.CUT, changed, destination=self.name)
+        return fitted
 
     async def _send(self, body: bytes, signal: Signal) -> int:
         """Send until the backend answers for the request → the number of items that it threw away.
