@@ -32,6 +32,7 @@ from ragtrace.extract.step import Dialect, Step
 from ragtrace.extract.stitch import Trace, by_session, may_be_joined, with_lone_calls
 from ragtrace.extract.tree import once
 from ragtrace.model import Interaction, LogRecord, SpanRecord
+from ragtrace.semconv import GEN_AI_EVENT_DETAILS
 
 __all__ = [
     "DIALECTS",
@@ -80,7 +81,7 @@ def interactions(
     """
     dialects, by_span = _dialects(mapping), _by_span(logs)
     by_trace: dict[str, list[SpanRecord]] = defaultdict(list)
-    for span in spans:
+    for span in (*spans, *_lost(spans, logs)):
         by_trace[span.trace_id].append(span)
     traces: Iterable[Trace] = (_translate(once(trace), by_span, dialects) for trace in by_trace.values())
     if stitch:
@@ -99,6 +100,27 @@ def read_trace(
 
 def _dialects(mapping: AttributeMapping | None) -> tuple[Dialect, ...]:
     return DIALECTS if mapping is None else (mapping, *DIALECTS)
+
+
+def _lost(spans: Sequence[SpanRecord], logs: Sequence[LogRecord]) -> list[SpanRecord]:
+    """Spans of model calls that never came, as far as their log records tell of them."""
+    told = [log for log in logs if log.event_name == GEN_AI_EVENT_DETAILS and log.span_id]
+    known = {(span.trace_id, span.span_id) for span in spans} if told else set()
+    return [
+        SpanRecord(
+            log.trace_id,
+            log.span_id,
+            None,
+            log.event_name,
+            scope=log.scope,
+            resource=log.resource,
+            attributes=log.attributes,
+            start_ns=log.time_ns,
+            end_ns=log.time_ns,
+        )
+        for log in told
+        if (log.trace_id, log.span_id) not in known
+    ]
 
 
 def _by_span(logs: Sequence[LogRecord]) -> dict[tuple[str, str], list[LogRecord]]:

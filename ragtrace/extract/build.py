@@ -9,9 +9,9 @@ from typing import Any
 
 from ragtrace import semconv as sc
 from ragtrace.extract import asked
-from ragtrace.extract.prompt import context_variables, in_prompt_order, with_texts
+from ragtrace.extract.prompt import context_variables, in_prompt_order, with_rest, with_texts
 from ragtrace.extract.ranking import Ranking, rank, told_to
-from ragtrace.extract.scopes import Scope, find_scopes
+from ragtrace.extract.scopes import Scope, find_scopes, own_answer
 from ragtrace.extract.step import Role, Step
 from ragtrace.extract.stitch import Trace
 from ragtrace.extract.tree import Tree
@@ -43,6 +43,8 @@ class _Placed:
     documents: tuple[RetrievedDocument, ...] | None
     source: str | None
     missing: tuple[str, ...] = ()
+    is_completed: bool = False
+    """The prompt shows what the list left out."""
 
 
 def of_trace(trace: Trace) -> list[Interaction]:
@@ -79,7 +81,7 @@ def build(tree: Tree, scope: Scope, limit: int | None) -> Interaction | None:
     }
     if placed.source is not None:
         sources["documents"] = placed.source
-    kept, cut = _kept(scope, ranking, question, answer, limit)
+    kept, cut = _kept(scope, 1.0 if placed.is_completed else ranking.kept_ratio, question, answer, limit)
     partial = answer is not None and (error is not None or bool(asked.first_fact(steps, "partial")))
     entry_id = _entry_id(scope, ranking, call)
     return Interaction(
@@ -119,10 +121,12 @@ def _is_interaction(scope: Scope, ranking: Ranking, question: asked.Found | None
 
 
 def _entry_id(scope: Scope, ranking: Ranking, call: Step | None) -> str:
-    """Without a step that holds the others, the model call stands for them, else the first of them."""
+    """Without a step that holds the others, the model call stands for them if its span came."""
     if scope.entry is not None:
         return scope.entry.id
-    return call.id if call is not None else (*ranking.retrievals, scope.steps[0].id)[0]
+    if call is not None and call.span.name != sc.GEN_AI_EVENT_DETAILS:
+        return call.id
+    return (*ranking.retrievals, scope.steps[0].id)[0]
 
 
 def _dialect(scope: Scope) -> str:
@@ -148,13 +152,17 @@ def _place(case: _Case, ranking: Ranking) -> _Placed:
         documents = with_texts(documents, _bounded(case.tree, case.scope.steps), texts)
         if any(d.text is not None for d in documents) and call is not None:
             source = f"{source}, texts {call.source('prompt')}"
+    more = with_rest(documents, ranking.total, _bounded(case.tree, case.scope.steps), texts)
+    is_completed, documents = len(more) > len(documents), more
     complete = case.limit is None or all(len(text) < case.limit for text in texts)
     ordered = in_prompt_order(documents, texts, complete=complete)
     missing: tuple[str, ...] = ()
     if ranking.fused and any(d.text is None for d in ordered):
         missing = ("documents.order: several lists were put together and no span says how",)
     moved = [d.id for d in ordered] != [d.id for d in documents]
-    return _Placed(ordered, f"{source}, order {call.source('prompt')}" if moved and call else source, missing)
+    if call is not None and (moved or is_completed):
+        source = f"{source}, {'order' if moved else 'rest'} {call.source('prompt')}"
+    return _Placed(ordered, source, missing, is_completed)
 
 
 def _bounded(tree: Tree, steps: Sequence[Step]) -> Iterable[str]:
@@ -181,9 +189,14 @@ def _error(scope: Scope) -> str | None:
     for step in failed:
         if step.error is not None:
             return step.error
-        if step.span.status == _ERROR:
+        if step.span.status == _ERROR or _ended_in_exception(step):
             return _reason(step.span)
     return None
+
+
+def _ended_in_exception(step: Step) -> bool:
+    """Some do not set the status of a failed span; an exception that was handled has an answer behind it."""
+    return any(event.name == "exception" for event in step.span.events) and own_answer(step) is None
 
 
 def _reason(span: SpanRecord) -> str:
@@ -211,11 +224,11 @@ def cut_length(spans: Iterable[SpanRecord]) -> int | None:
 
 
 def _kept(
-    scope: Scope, ranking: Ranking, question: Any, answer: Any, limit: int | None
+    scope: Scope, documents: float, question: Any, answer: Any, limit: int | None
 ) -> tuple[float, tuple[str, ...]]:
-    """The share of the text that is there, and the fields that were cut."""
-    kept = min([ranking.kept_ratio, *(step.facts.kept_ratio for step in scope.steps)])
-    cut = ["documents: cut on the way"] if ranking.kept_ratio < 1 else []
+    """The share of the text that is there (known of the ``documents``), and the fields that were cut."""
+    kept = min([documents, *(step.facts.kept_ratio for step in scope.steps)])
+    cut = ["documents: cut on the way"] if documents < 1 else []
     for name, found in (("question", question), ("answer", answer)):
         if limit is not None and found is not None and len(found.text) >= limit:
             cut.append(f"{name}: cut at {limit} characters")

@@ -21,6 +21,8 @@ class Group:
     kept_ratio: float = 1.0
     makers: set[str] = field(default_factory=set)
     """Names of the steps."""
+    total: int = 0
+    """How many documents there were, as far as can be told: more than are here where some were left out."""
     steps: set[str] = field(default_factory=set)
     """Ids of the steps that retrieved it."""
 

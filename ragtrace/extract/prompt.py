@@ -12,11 +12,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
+from ragtrace.documents import content_id
 from ragtrace.extract.known import ranked
 from ragtrace.model import RetrievedDocument
 
 _MAX_WORK = 200_000_000
 """Documents times characters of the prompt: beyond, their order is not looked for."""
+_MAX_NUMBERED = 999
 _FRAGMENT = 48
 """So many characters at its beginning are enough to say that a document is there, cut or not."""
 _WORDS = "document|doc|source|context|passage|chunk|snippet|result|reference|文档|资料|片段|参考|来源|文献"
@@ -141,6 +143,28 @@ def with_texts(
         )
         if pieces is not None:
             return _filled(documents, pieces)
+    return tuple(documents)
+
+
+def with_rest(
+    documents: Sequence[RetrievedDocument], total: int, bounded: Iterable[str], messages: Iterable[str]
+) -> tuple[RetrievedDocument, ...]:
+    """``documents``, the first of ``total``, with the others as the prompt numbers them.
+
+    Unchanged where the prompt does not number as many, beginning with those that are known.
+    """
+    if not len(documents) < total <= _MAX_NUMBERED or any(d.text is None for d in documents):
+        return tuple(documents)
+    known = [_squeezed(d.text or "") for d in documents]
+    for texts, is_bounded in ((bounded, True), (messages, False)):
+        for text in texts:
+            pieces = _numbered(text, total, bounded=is_bounded)
+            if pieces and None not in pieces and [_squeezed(p or "") for p in pieces[: len(known)]] == known:
+                rest = (
+                    RetrievedDocument(content_id(p or ""), rank, p, "content_hash")
+                    for rank, p in enumerate(pieces[len(known) :], len(known) + 1)
+                )
+                return (*documents, *rest)
     return tuple(documents)
 
 

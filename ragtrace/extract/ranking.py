@@ -34,6 +34,8 @@ class Ranking:
     source: str | None = None
     fused: bool = False
     kept_ratio: float = 1.0
+    total: int = 0
+    """How many documents the one list had, where some of its last ones were left out; else 0."""
 
 
 def rank(tree: Tree, steps: Sequence[Step], entry: Step | None, answered_at: int | None) -> Ranking:
@@ -88,6 +90,7 @@ class _Flow:
             filled[-1].source,
             len(filled) > 1,
             min(group.kept_ratio for group in groups),
+            groups[0].total if len(groups) == 1 else 0,
         )
 
     # --- retrievals
@@ -184,7 +187,8 @@ class _Flow:
         *retrieval: str,
     ) -> Group:
         makers = {listing.step.span.name}
-        return Group(documents, hops, listing.source, listed.kept_ratio, makers, set(retrieval))
+        total = listed.total if listed.cut else 0
+        return Group(documents, hops, listing.source, listed.kept_ratio, makers, total, set(retrieval))
 
 
 def _query(step: Step) -> str | None:

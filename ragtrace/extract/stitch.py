@@ -1,14 +1,14 @@
 """Traces that belong together: instrumentations that begin a new trace for a step of an interaction.
 
-Two rules. Always: a model call that stands alone in its trace is joined to the one retrieval without an
-answer that its prompt shows. On request: all traces of one session or conversation are put together.
+Two rules. Always: a model call that stands alone in its trace is joined to the retrievals without an answer
+that its prompt shows. On request: all traces of one session or conversation are put together.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import Counter
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 
 from ragtrace.extract.messages import final_reply
@@ -54,7 +54,7 @@ def by_session(traces: Sequence[Trace]) -> list[Trace]:
 
 def may_be_joined(trace: Trace) -> bool:
     """Whether a trace waits for a model call, or is a lone one."""
-    return _is_lone_call(trace) or _lacks_answer(trace)
+    return _is_lone_call(trace) or _is_failed_call(trace) or _lacks_answer(trace)
 
 
 def is_whole(trace: Trace) -> bool:
@@ -64,25 +64,56 @@ def is_whole(trace: Trace) -> bool:
 
 
 def with_lone_calls(traces: Sequence[Trace]) -> list[Trace]:
-    """Lone model calls joined to the retrievals that they answer, where each fits one of the other only.
+    """Lone model calls joined to the retrievals that they answer (see :func:`lone_calls`).
 
-    One trace for each of ``traces``, in their order; an empty one stands for a call that went elsewhere.
+    One trace for each of ``traces``, in their order; an empty one stands for what went elsewhere.
     """
-    joined = lone_calls(traces)
-    gone = set(joined.values())
+    found = list(traces)
+    for places in lone_calls(traces):
+        for place in places:
+            found[place] = Trace(())
+        found[min(places)] = together([traces[place] for place in places])
+    return found
+
+
+def lone_calls(traces: Sequence[Trace]) -> list[tuple[int, ...]]:
+    """Which traces are one interaction by what a lone model call shows: their places, the call's last.
+
+    A retrieval belongs to the one call that fits it, those that answered before those that failed. Several
+    belong to one call if it was shown the documents of each, and no two found the same.
+    """
+    joined = _by_call(traces, {place for place, t in enumerate(traces) if _is_lone_call(t)})
+    failed = {place for place, t in enumerate(traces) if _is_failed_call(t)}
+    if failed:
+        gone = {place for places in joined for place in places}
+        rest = [Trace(()) if place in gone else trace for place, trace in enumerate(traces)]
+        joined += _by_call(rest, failed)
+    return joined
+
+
+def _by_call(traces: Sequence[Trace], lone: Set[int]) -> list[tuple[int, ...]]:
+    calls = sorted((_Call.of(place, traces[place]) for place in lone), key=_began)
+    waiting = [place for place, trace in enumerate(traces) if _lacks_answer(trace)] if calls else []
+    answers: dict[int, list[int]] = defaultdict(list)
+    for place in waiting:
+        fitting = _fitting(traces[place], calls)
+        if len(fitting) == 1:
+            answers[fitting[0].place].append(place)
     return [
-        together([trace, traces[joined[place]]]) if place in joined else Trace(()) if place in gone else trace
-        for place, trace in enumerate(traces)
+        (*places, call)
+        for call, places in answers.items()
+        if len(places) == 1 or _are_parts([_found(traces[place]) for place in places])
     ]
 
 
-def lone_calls(traces: Sequence[Trace]) -> dict[int, int]:
-    """Which lone model call answers which retrieval: places in ``traces``, retrieval → call."""
-    calls = sorted((_Call.of(place, t) for place, t in enumerate(traces) if _is_lone_call(t)), key=_began)
-    waiting = [place for place, trace in enumerate(traces) if _lacks_answer(trace)] if calls else []
-    fits = [(place, call.place) for place in waiting for call in _fitting(traces[place], calls)]
-    by_trace, by_call = Counter(place for place, _ in fits), Counter(call for _, call in fits)
-    return {place: call for place, call in fits if by_trace[place] == by_call[call] == 1}
+def _found(trace: Trace) -> frozenset[str | None]:
+    """The texts of the documents that a trace retrieved."""
+    listed = (step.documents for step in trace.steps if step.role is Role.RETRIEVAL)
+    return frozenset(d.text for documents in listed if documents is not None for d in documents.items)
+
+
+def _are_parts(found: Sequence[frozenset[str | None]]) -> bool:
+    return all(found) and len(set(found)) == len(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +138,15 @@ def _began(call: _Call) -> int:
 def _is_lone_call(trace: Trace) -> bool:
     calls = [step for step in trace.steps if step.role is Role.GENERATION]
     return any(final_reply(step.reply) for step in calls) and not any(map(may_hold, trace.steps))
+
+
+def _is_failed_call(trace: Trace) -> bool:
+    calls = [step for step in trace.steps if step.role is Role.GENERATION]
+    return (
+        any(step.span.status == _ERROR for step in calls)
+        and not any(final_reply(step.reply) for step in calls)
+        and not any(map(may_hold, trace.steps))
+    )
 
 
 def _lacks_answer(trace: Trace) -> bool:

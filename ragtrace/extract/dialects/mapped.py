@@ -76,7 +76,7 @@ class AttributeMapping:
 
     @property
     def attribute_names(self) -> frozenset[str]:
-        """The attributes that hold what was asked, found and said: spans without any are not meant."""
+        """The attributes that hold what was asked, found and said: a span without any is not meant."""
         paths = (path for how in self._spans() for path in (getattr(how, key) for key in _CONTENT) if path)
         return frozenset(name for path in paths for name in (path, path.partition("/")[0]))
 

@@ -7,6 +7,7 @@ the prompt. Other dialects use ``gen_ai.*`` keys for their model calls: the func
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ragtrace import semconv as sc
@@ -36,6 +37,7 @@ OPERATIONS: Mapping[str, Role] = {
 _TOOL_ARGUMENTS, _TOOL_RESULT = "gen_ai.tool.call.arguments", "gen_ai.tool.call.result"
 _VARIABLE = sc.GEN_AI_PROMPT_VARIABLE + "."
 _OLD_PROMPT = "gen_ai.prompt."
+_COUNT = "gen_ai.retrieval.document_count"
 
 
 class OTelGenAI:
@@ -122,12 +124,19 @@ def _query(attributes: Mapping[str, Any], role: Role, given: Field | None) -> st
 def _documents(attributes: Mapping[str, Any], role: Role, output: Field | None) -> DocumentList | None:
     if role in (Role.RETRIEVAL, Role.RERANK):
         if sc.GEN_AI_RETRIEVAL_DOCUMENTS not in attributes:
-            return DocumentList(()) if attributes.get("gen_ai.retrieval.document_count") == 0 else None
+            return DocumentList(()) if attributes.get(_COUNT) == 0 else None
         decoded = decode(attributes[sc.GEN_AI_RETRIEVAL_DOCUMENTS])
-        return documents_in(decoded.value, cut=decoded.cut)
+        return _counted(documents_in(decoded.value, cut=decoded.cut), attributes.get(_COUNT))
     if role is Role.TOOL and output is not None:
         return documents_in(output.value, cut=output.decoded.cut, strict=True)
     return None
+
+
+def _counted(listed: DocumentList | None, count: Any) -> DocumentList | None:
+    """OpenLIT lists the first documents only, and how many there were."""
+    if listed is None or not isinstance(count, int) or count <= len(listed.items):
+        return listed
+    return replace(listed, cut=True, total=count)
 
 
 def variables_of(attributes: Mapping[str, Any]) -> Mapping[str, Any]:

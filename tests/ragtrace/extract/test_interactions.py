@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from ragtrace.extract import explain, interactions
-from ragtrace.model import SpanEvent, SpanRecord, Turn
+from ragtrace.model import LogRecord, SpanEvent, SpanRecord, Turn
 
 _QUESTION, _ANSWER = "How long may books be kept?", "Three weeks [1]."
 _TEXTS = ("Books may be kept for three weeks.", "Fines are twenty cents a day.", "The library closes at six.")
@@ -417,6 +417,87 @@ def test_a_lone_model_call_is_joined_to_the_retrieval_that_it_shows(spans: Any) 
     assert one.answer == _ANSWER
     assert [i.answer for i in interactions([found, lone(7, soon), lone(8, soon)])] == [None]
     assert [i.answer for i in interactions([found, lone(7, found.start_ns - 1)])] == [None]
+
+
+def test_several_retrievals_of_one_lone_call_are_hops_of_one_interaction(spans: Any) -> None:
+    """Each in a trace of its own, each shown by the one call; two that found the same could be two requests."""
+
+    def alone(number: int, name: str, attributes: dict[str, Any], begins: int) -> SpanRecord:
+        span = type(spans)(f"{number:032x}")(name, attributes, start_ns=begins, end_ns=begins + 1)
+        return replace(span, span_id=f"{number:016x}")
+
+    first = alone(1, "search", _kind("RETRIEVER", **{"input.value": "How long?"}, **_flat(1)), 10)
+    second = alone(2, "search", _kind("RETRIEVER", **{"input.value": "What fine?"}, **_flat(2)), 11)
+    call = alone(3, "llm", _llm(_prompt(2, 1), _ANSWER), 1_000_000)
+    (one,) = interactions([first, second, call])
+    assert (one.question, one.answer, _ids(one.documents)) == (_QUESTION, _ANSWER, ["d2", "d1"])
+    assert (one.trace_id, one.entry_span_id) == (call.trace_id, call.span_id)
+    same = alone(2, "search", _kind("RETRIEVER", **{"input.value": "How long?"}, **_flat(1)), 11)
+    assert [i.answer for i in interactions([first, same, call])] == [None, None]
+
+
+def test_a_lone_call_that_failed_says_why_unless_another_answered(spans: Any) -> None:
+    """The error belongs to the retrieval whose documents it was given; a retry that answered counts instead."""
+
+    def lone(number: int, attributes: dict[str, Any], status: int) -> SpanRecord:
+        span = type(spans)(f"{number:032x}")("llm", attributes, start_ns=begins, end_ns=begins, status=status)
+        return replace(span, span_id=f"{number:016x}", status_message="refused" if status == 2 else "")
+
+    found = spans("search", _kind("RETRIEVER", **{"input.value": _QUESTION}, **_flat(1)))
+    begins = found.end_ns + 1
+    failed, answered = lone(7, _llm(_prompt(1), ""), 2), lone(8, _llm(_prompt(1), _ANSWER), 1)
+    (one,) = interactions([found, failed])
+    assert (one.answer, one.error) == (None, "refused")
+    (one,) = interactions([found, failed, answered])
+    assert (one.answer, one.error) == (_ANSWER, None)
+
+
+def test_a_model_call_of_which_only_the_log_record_came(spans: Any) -> None:
+    """Its span was lost: the record's messages answer the retrieval, which stands for the interaction."""
+    found = spans("search", _kind("RETRIEVER", **{"input.value": _QUESTION}, **_flat(1)))
+    messages = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.input.messages": [{"role": "user", "parts": [{"type": "text", "content": _prompt(1)}]}],
+        "gen_ai.output.messages": [{"role": "assistant", "parts": [{"type": "text", "content": _ANSWER}]}],
+    }
+    name = "gen_ai.client.inference.operation.details"
+    log = LogRecord("f" * 32, "e" * 16, name, attributes=messages, time_ns=found.end_ns + 1)
+    (one,) = interactions([found], [log])
+    assert (one.answer, one.entry_span_id) == (_ANSWER, found.span_id)
+
+
+def test_an_exception_without_an_answer_is_an_error_whatever_the_status(spans: Any) -> None:
+    """Some set no error status on a span that raised; an exception that was handled is no failure."""
+    raised = (SpanEvent("exception", 0, {"exception.type": "a.Refused", "exception.message": "no"}),)
+
+    def asked(**output: str) -> list[SpanRecord]:
+        root = spans("ask", _kind("CHAIN", **{"input.value": _QUESTION, **output}), events=raised)
+        return [root, spans("search", _kind("RETRIEVER", **_flat(1)), root)]
+
+    (one,) = interactions(asked())
+    assert one.error == "Refused: no"
+    (one,) = interactions(asked(**{"output.value": _ANSWER}))
+    assert (one.error, one.partial) == (None, False)
+
+
+def test_documents_that_a_list_left_out_are_found_in_the_prompt(spans: Any) -> None:
+    """A count says how many there were; the prompt numbers as many and begins with those that are listed."""
+    listed = [{"content": text} for text in _TEXTS[:2]]
+    attributes = {
+        "gen_ai.operation.name": "retrieval",
+        "gen_ai.retrieval.query.text": _QUESTION,
+        "gen_ai.retrieval.document_count": 3,
+        "gen_ai.retrieval.documents": json.dumps(listed),
+    }
+    root = spans("ask", _chain())
+    found, call = spans("search", attributes, root), spans("llm", _llm(_prompt(1, 2, 3), _ANSWER), root)
+    (one,) = interactions([root, found, call])
+    assert [d.text for d in one.documents or ()] == list(_TEXTS)
+    assert one.kept_ratio == 1.0
+    (one,) = interactions([root, found])
+    assert [d.text for d in one.documents or ()] == list(_TEXTS[:2])
+    assert one.kept_ratio == 2 / 3
+    assert any(missing.startswith("documents: cut") for missing in one.missing)
 
 
 def test_a_distance_is_never_a_score(spans: Any) -> None:
