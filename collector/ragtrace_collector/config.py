@@ -74,6 +74,8 @@ class Otlp(_Section):
     """Allow an address other than loopback without a token."""
     tls_cert: Path | None = None
     tls_key: Path | None = None
+    tls_client_ca: Path | None = None
+    """Who may sign the certificates that senders then must show."""
     max_request_bytes: PositiveInt = 64 * 2**20
 
 

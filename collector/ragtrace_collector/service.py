@@ -186,6 +186,7 @@ class Collector:
             token=intake_token(self._config) if is_intake else None,
             cert=otlp_.tls_cert if is_intake else None,
             key=otlp_.tls_key if is_intake else None,
+            client_ca=otlp_.tls_client_ca if is_intake else None,
             insecure=otlp_.insecure_bind,
         )
         endpoint.bind().close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -61,12 +62,12 @@ class GrpcSender:
         self._calls = {signal: self._channel.unary_unary(method) for signal, method in METHODS.items()}
 
     def _credentials(self) -> Any:
-        if self._destination.ca is None:
-            return grpc.ssl_channel_credentials()
-        try:
-            return grpc.ssl_channel_credentials(self._destination.ca.read_bytes())
-        except OSError as error:
-            raise ConfigError(f"cannot read {self._destination.ca}: {error.strerror}", "export.ca") from error
+        destination = self._destination
+        return grpc.ssl_channel_credentials(
+            root_certificates=_read(destination.ca, "export.ca"),
+            private_key=_read(destination.key, "export.key"),
+            certificate_chain=_read(destination.cert, "export.cert"),
+        )
 
     async def send(self, body: bytes, signal: Signal) -> int:
         """One call. See :class:`~ragtrace_collector.exporters.sender.Sender`."""
@@ -83,6 +84,13 @@ class GrpcSender:
         """Close the channel."""
         if self._channel is not None:
             await self._channel.close()
+
+
+def _read(file: Path | None, path: str) -> bytes | None:
+    try:
+        return None if file is None else file.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"cannot read {file}: {error.strerror}", path) from None
 
 
 def error_of(

@@ -64,12 +64,19 @@ class HttpSender:
         )
 
     def _tls(self) -> ssl.SSLContext | bool:
-        if self._destination.ca is None:
+        ca, cert, key = self._destination.ca, self._destination.cert, self._destination.key
+        if ca is None and cert is None:
             return True
         try:
-            return ssl.create_default_context(cafile=str(self._destination.ca))
+            context = ssl.create_default_context(cafile=ca)
         except (OSError, ssl.SSLError) as error:
-            raise ConfigError(f"cannot read {self._destination.ca}: {error}", "export.ca") from error
+            raise ConfigError(f"cannot read {ca}: {error}", "export.ca") from None
+        if cert is not None:
+            try:
+                context.load_cert_chain(cert, key)
+            except (OSError, ssl.SSLError) as error:
+                raise ConfigError(f"cannot use {cert} with {key}: {error}", "export.cert") from None
+        return context
 
     async def send(self, body: bytes, signal: Signal) -> int:
         """One POST. See :class:`~ragtrace_collector.exporters.sender.Sender`."""

@@ -21,8 +21,9 @@ class Endpoint:
     """An address to listen on. Port 0 takes any free one.
 
     With ``token`` every request must carry it (``Authorization: Bearer TOKEN``, or as the password of
-    ``Basic``, as Langfuse's SDK sends it). ``insecure`` allows an address other than loopback without token.
-    ``name`` is what the address is called in messages about it.
+    ``Basic``, as Langfuse's SDK sends it). With ``client_ca`` every sender must show a certificate that one
+    of these authorities signed. ``insecure`` allows an address other than loopback without either. ``name`` is
+    what the address is called in messages about it.
     """
 
     host: str = "127.0.0.1"
@@ -31,6 +32,7 @@ class Endpoint:
     token: str | None = field(default=None, repr=False)
     cert: Path | None = None
     key: Path | None = None
+    client_ca: Path | None = None
     insecure: bool = False
 
     def check(self) -> None:
@@ -39,14 +41,16 @@ class Endpoint:
         Raises:
             ConfigError: an open address without token, or half of a TLS pair.
         """
-        if not (self.token or self.insecure or _is_loopback(self.host)):
+        if not (self.token or self.client_ca or self.insecure or _is_loopback(self.host)):
             raise ConfigError(
                 f"{self.host} can be reached from outside: set a token, or allow it with --insecure-bind",
                 self.name,
             )
+        if self.client_ca is not None and self.cert is None:
+            raise ConfigError("senders show certificates over TLS only: set tls_cert and tls_key", self.name)
         if (self.cert is None) != (self.key is None):
             raise ConfigError("TLS needs both a certificate and a key", self.name)
-        for file in (self.cert, self.key):
+        for file in (self.cert, self.key, self.client_ca):
             if file is not None and not file.is_file():
                 raise ConfigError(f"there is no file {file}", self.name)
 

@@ -75,7 +75,13 @@ class GrpcReceiver:
             port: int = server.add_insecure_port(address)
             return port
         pair = (self._endpoint.key.read_bytes(), self._endpoint.cert.read_bytes())
-        secure_port: int = server.add_secure_port(address, grpc.ssl_server_credentials([pair]))
+        client_ca = self._endpoint.client_ca
+        credentials = grpc.ssl_server_credentials(
+            [pair],
+            root_certificates=None if client_ca is None else client_ca.read_bytes(),
+            require_client_auth=client_ca is not None,
+        )
+        secure_port: int = server.add_secure_port(address, credentials)
         return secure_port
 
     async def stop(self, grace: float = 5.0) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+import ssl
 from collections.abc import Callable
 from typing import Any
 
@@ -221,8 +222,13 @@ class HttpReceiver:
             timeout_keep_alive=_KEEP_ALIVE,
             ssl_certfile=self._endpoint.cert,
             ssl_keyfile=self._endpoint.key,
+            ssl_ca_certs=None if self._endpoint.client_ca is None else str(self._endpoint.client_ca),
+            ssl_cert_reqs=ssl.CERT_NONE if self._endpoint.client_ca is None else ssl.CERT_REQUIRED,
         )
-        config.load()
+        try:
+            config.load()
+        except (OSError, ssl.SSLError) as error:
+            raise self._endpoint.unusable(f"its certificate cannot be used: {error}") from None
         # Server.serve would take over the signals, which belong to whoever runs us: its parts are called.
         self._server = uvicorn.Server(config)
         self._server.lifespan = config.lifespan_class(config)
