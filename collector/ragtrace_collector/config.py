@@ -21,11 +21,14 @@ from pydantic import (
     model_validator,
 )
 
+from ragtrace.extract import AttributeMapping
 from ragtrace.model import Language
 from ragtrace_collector.assembler import AssemblerOptions
 from ragtrace_collector.enricher import Carriers
 from ragtrace_collector.exporters.target import Destination
+from ragtrace_collector.mapping import read_document
 from ragtrace_collector.privacy import is_loopback
+from ragtrace_collector.stitcher import StitchOptions
 
 _LAST_PORT = 65_535
 _EMBEDDED_SHARE, _REMOTE_SHARE = 1.0, 0.05
@@ -172,6 +175,19 @@ class Redaction(_Section):
         return value
 
 
+def _mapping(value: object) -> object:
+    value = read_document(Path(value)) if isinstance(value, str | Path) else value
+    if value is not None:
+        AttributeMapping.from_dict(value)
+    return value
+
+
+def _stitch(value: object) -> object:
+    value = {"by": value} if isinstance(value, str | bool) else value
+    # YAML reads a bare `off` as false.
+    return {**value, "by": "off"} if isinstance(value, dict) and value.get("by") is False else value
+
+
 class Config(_Section):
     """All settings."""
 
@@ -188,6 +204,9 @@ class Config(_Section):
     privacy: Literal["standard", "local_only"] = "standard"
     """``local_only``: no call leaves this machine but to the destinations."""
     assembly: AssemblerOptions = AssemblerOptions()
+    stitch: Annotated[StitchOptions, BeforeValidator(_stitch)] = StitchOptions()
+    mapping: Annotated[dict[str, Any] | None, BeforeValidator(_mapping)] = None
+    """Attribute paths of the user's own spans, or the file that holds them."""
     carriers: Carriers = Carriers()
     admin: Address = "127.0.0.1:13133"
     max_bytes: PositiveInt = 512 * 2**20
@@ -203,6 +222,11 @@ class Config(_Section):
                         "use the embedded one, or a base_url on loopback"
                     )
         return self
+
+    @property
+    def attribute_mapping(self) -> AttributeMapping | None:
+        """The user's own mapping."""
+        return None if self.mapping is None else AttributeMapping.from_dict(self.mapping)
 
     @property
     def is_local(self) -> bool:

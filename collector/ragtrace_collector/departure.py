@@ -31,7 +31,7 @@ class Departure:
     async def judged(self, item: JudgedInteraction) -> None:
         """Write on an interaction's spans, send them out."""
         self._count(item)
-        self.stories.told(item.held.trace_id, tell_judged(item))
+        self.stories.told_of(item.held, tell_judged(item))
         self.show(item)
         self._send_logs(enriched := self._enriched(item))
         await self.out.send(enriched.spans)

@@ -140,7 +140,7 @@ def _logs(judged: JudgedInteraction) -> Iterator[bytes]:
         entry = _entry_of(evaluation, judged)
         raw = raws.get(entry, judged.held.spans[0])
         record = LogRecord(
-            trace_id=judged.held.trace_id,
+            trace_id=evaluation.interaction.trace_id or judged.held.trace_id,
             span_id=entry,
             event_name=semconv.GEN_AI_EVENT_EVALUATION,
             attributes=_result(evaluation, score),

@@ -11,10 +11,10 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from ragtrace import semconv
-from ragtrace.extract.classify import is_rag_key, is_rag_scope
+from ragtrace.extract.classify import is_rag_scope
 from ragtrace.model import LogRecord
 from ragtrace_collector import otlp
 from ragtrace_collector.assembler import Assembled, Assembler
@@ -22,6 +22,7 @@ from ragtrace_collector.exporters import Exporters
 from ragtrace_collector.otlp import Sifted, Survey
 from ragtrace_collector.outgoing import Outgoing, Store
 from ragtrace_collector.parking import Parking
+from ragtrace_collector.roles import Roles
 from ragtrace_collector.sampler import Sampler
 from ragtrace_collector.stages import (
     Consumer,
@@ -32,6 +33,7 @@ from ragtrace_collector.stages import (
     SpanBatch,
     Verb,
 )
+from ragtrace_collector.stitcher import Stitcher
 from ragtrace_collector.stories import Stories, tell_forwarded
 from ragtrace_collector.telemetry import Figure, Telemetry
 from ragtrace_collector.triage import Triage
@@ -66,6 +68,8 @@ class Parts:
     store: Store | None = None
     clean: Callable[[SpanBatch], Awaitable[SpanBatch]] | None = None
     """Redacts a request before anything else sees it."""
+    roles: Roles = field(default_factory=Roles)
+    stitcher: Stitcher | None = None
 
 
 class Flow:
@@ -79,7 +83,9 @@ class Flow:
     ) -> None:
         self._parts, self._options, self._clock = parts, options, clock
         self._out = parts.out
-        self._triage = Triage(parts.sampler.early, parts.assembler.knows, parts.stories)
+        # Traces that are to be put together draw differently: none can be passed over before that.
+        early = parts.sampler.early if parts.stitcher is None else lambda trace_id: None
+        self._triage = Triage(early, parts.assembler.knows, parts.stories, parts.roles)
         self._parking = (
             None
             if parts.store is None
@@ -107,7 +113,7 @@ class Flow:
         if item.signal is Signal.LOGS:
             await self._take_logs(item)
             return
-        survey = otlp.survey(item.body, is_rag_key)
+        survey = self._triage.survey(item.body)
         if not survey.spans:
             return
         self._parts.telemetry.count(Figure.RECEIVED, survey.spans)
@@ -158,7 +164,7 @@ class Flow:
         if item.signal is Signal.LOGS:
             self._sort_logs(item, otlp.read_logs(item.body), number)
         else:
-            self._sort(self._triage.sift(item.body, otlp.survey(item.body, is_rag_key)), number)
+            self._sort(self._triage.sift(item.body, self._triage.survey(item.body)), number)
             self._taken_back_at = self._clock()
 
     async def _take_logs(self, item: SpanBatch) -> None:
@@ -212,30 +218,42 @@ class Flow:
     async def _run_clock(self) -> None:
         while True:
             self._wake.clear()
-            due = self._parts.assembler.next_deadline()
+            due = self._next_deadline()
             try:
                 async with asyncio.timeout(None if due is None else max(due - self._clock(), 0.0)):
                     await self._wake.wait()
             except TimeoutError:
                 self._tick()
 
+    def _next_deadline(self) -> float | None:
+        stitcher = self._parts.stitcher
+        dues = (self._parts.assembler.next_deadline(), None if stitcher is None else stitcher.next_deadline())
+        return min((due for due in dues if due is not None), default=None)
+
     def _tick(self) -> None:
         try:
             self._pass(self._parts.assembler.tick(self._clock()))
+            if self._parts.stitcher is not None:
+                self._release(self._parts.stitcher.tick(self._clock()))
         except Exception as error:  # noqa: BLE001  # the clock must go on, or nothing would ever leave again
             _log.error("releasing failed: %s", type(error).__name__)
 
     def _pass(self, assembled: Assembled) -> None:
         if assembled.forward:
             self._out.spawn(self._out.send(assembled.forward))
+        stitcher, now = self._parts.stitcher, self._clock()
         for held in assembled.released:
+            self._release([held] if stitcher is None else stitcher.add(held, now))
+
+    def _release(self, interactions: Iterable[HeldInteraction]) -> None:
+        for held in interactions:
             self._out.spawn(self._sample(held))
 
     async def _sample(self, held: HeldInteraction) -> None:
         decision = self._parts.sampler.decide(held)
         if decision.verb is Verb.FORWARD or self.scorer is None:
             self._parts.telemetry.count(Figure.INTERACTIONS, verb=decision.verb, rule=decision.rule)
-            self._parts.stories.told(held.trace_id, [tell_forwarded(held, decision)])
+            self._parts.stories.told_of(held, [tell_forwarded(held, decision)])
             await self._out.send(held.spans)
         else:
             # While requests wait on disk all others queue up behind them: what is younger is fresh.
@@ -245,6 +263,8 @@ class Flow:
     async def drain(self, within: float) -> None:
         """Release what is held and wait up to ``within`` seconds until it is out."""
         self._pass(self._parts.assembler.drain(self._clock()))
+        if self._parts.stitcher is not None:
+            self._release(self._parts.stitcher.drain(self._clock()))
         await self._out.idle(within)
 
     async def close(self) -> None:

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 
 from ragtrace import semconv
+from ragtrace.extract import AttributeMapping
 from ragtrace.extract.classify import is_entry_candidate, is_rag_key, is_rag_scope
+from ragtrace.extract.step import Role as ReadAs
 from ragtrace.model import AttributeValue
+from ragtrace_collector import otlp
 from ragtrace_collector.lineage import Role
+from ragtrace_collector.otlp import Glance
 
 KIND_KEYS = (
     semconv.KIND,
@@ -27,6 +33,37 @@ _GENERATIONS = frozenset(
     {"generation", "llm", "chat", "completion", "text_completion", "generate_content", "chat_model"}
 )
 _OWN_SCOPES = frozenset({semconv.EVALUATION_SCOPE, semconv.JUDGE_SCOPE})
+_AS_MAPPED = {
+    ReadAs.INTERACTION: Role.INTERACTION,
+    ReadAs.RETRIEVAL: Role.RETRIEVAL,
+    ReadAs.GENERATION: Role.GENERATION,
+}
+
+
+@dataclass(frozen=True)
+class Roles:
+    """What each received span is to RAG, by the dialects that are known and by the user's own ``mapping``."""
+
+    mapping: AttributeMapping | None = None
+
+    def is_rag_key(self, key: bytes) -> bool:
+        """Whether an attribute of this name (its UTF-8 bytes) may make a span one of RAG."""
+        return key in self._mapped_keys or is_rag_key(key)
+
+    def role_of(self, one: Glance) -> Role:
+        """The role of a span; plain where it has none."""
+        if self.mapping is not None and not self._mapped_keys.isdisjoint(one.keys):
+            mapped = self.mapping.role_of(otlp.read_span(one.raw))
+            if mapped is not None:
+                return _AS_MAPPED.get(mapped, Role.STEP)
+        if not is_rag(one.scope, one.keys):
+            return Role.PLAIN
+        return role_of(otlp.read_attributes(one.raw, KIND_KEYS), one.scope)
+
+    @cached_property
+    def _mapped_keys(self) -> frozenset[bytes]:
+        names = frozenset[str]() if self.mapping is None else self.mapping.attribute_names
+        return frozenset(name.encode() for name in names)
 
 
 def is_rag(scope: str, keys: Collection[bytes]) -> bool:

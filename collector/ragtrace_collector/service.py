@@ -8,6 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ragtrace.errors import MalformedOtlp
+from ragtrace.extract import read_trace
+from ragtrace.extract.stitch import Trace
 from ragtrace.model import JudgeInfo, SpanRecord
 from ragtrace_collector import otlp
 from ragtrace_collector.admin import Admin
@@ -18,10 +21,12 @@ from ragtrace_collector.exporters import Exporters, make_file_outlet, make_outle
 from ragtrace_collector.flow import Flow, FlowOptions, Parts
 from ragtrace_collector.outgoing import Outgoing
 from ragtrace_collector.receivers import Endpoint, GrpcReceiver, HttpReceiver, Limits
+from ragtrace_collector.roles import Roles
 from ragtrace_collector.sampler import Sampler
 from ragtrace_collector.scorer import Scorer, ScorerOptions
 from ragtrace_collector.spool import Spool
 from ragtrace_collector.stages import HeldInteraction, JudgedInteraction
+from ragtrace_collector.stitcher import Stitcher
 from ragtrace_collector.stories import Stories
 from ragtrace_collector.telemetry import Figure, Telemetry
 from ragtrace_collector.wiring import build_rules, cleaner, intake_token, worker_setup
@@ -78,6 +83,8 @@ class Collector:
                 self._stories,
                 store=self._spool,
                 clean=cleaner(config),
+                roles=Roles(config.attribute_mapping),
+                stitcher=_stitcher(config),
             ),
             FlowOptions(max_bytes=config.max_bytes),
         )
@@ -209,6 +216,20 @@ def _spool(config: Config) -> Spool | None:
     if folder is None:
         return None
     return Spool(folder, max_bytes=config.spool.max_bytes, fsync=config.spool.fsync)
+
+
+def _stitcher(config: Config) -> Stitcher | None:
+    if config.stitch.by == "off":
+        return None
+    mapping = config.attribute_mapping
+
+    def read(held: HeldInteraction) -> Trace:
+        try:
+            return read_trace(_read(held), held.logs, mapping=mapping)
+        except MalformedOtlp:
+            return Trace(())  # what cannot be read waits for nothing
+
+    return Stitcher(config.stitch, read)
 
 
 def _exporters(config: Config, telemetry: Telemetry) -> Exporters:

@@ -89,6 +89,8 @@ class ReleaseReason(StrEnum):
     """It was held for the longest time allowed."""
     MEMORY = "memory"
     """Held bytes reached their bound."""
+    STITCHED = "stitched"
+    """Put together with other traces of its own, after nothing more came."""
     SHUTDOWN = "shutdown"
     """The collector is stopping."""
 
@@ -115,6 +117,11 @@ class HeldInteraction:
     def held_for(self) -> float:
         """Seconds between its first span and its release."""
         return self.released_at - self.first_at
+
+    @property
+    def trace_ids(self) -> tuple[str, ...]:
+        """The traces (hex) that its spans are of: several where traces were put together."""
+        return tuple(dict.fromkeys([self.trace_id, *(raw.trace_id.hex() for raw in self.spans)]))
 
 
 class Verb(StrEnum):

@@ -60,6 +60,11 @@ class Stories:
         """Interactions of the trace are on their way out."""
         self._of(trace_id).interactions += interactions
 
+    def told_of(self, held: HeldInteraction, interactions: list[dict[str, Any]]) -> None:
+        """They are on their way out, in each trace that ``held`` was put together from."""
+        for trace_id in held.trace_ids:
+            self.told(trace_id, interactions)
+
     def find(self, trace_id: str) -> Story | None:
         """The story of a trace, if it is among the last."""
         return self._stories.get(trace_id)

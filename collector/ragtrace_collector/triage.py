@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ragtrace import semconv
 from ragtrace.extract.classify import is_rag_scope
@@ -12,7 +12,7 @@ from ragtrace_collector import otlp
 from ragtrace_collector.grouping import SeenSpan
 from ragtrace_collector.lineage import Role
 from ragtrace_collector.otlp import Glance, Sifted, Survey
-from ragtrace_collector.roles import KIND_KEYS, is_rag, role_of
+from ragtrace_collector.roles import Roles
 from ragtrace_collector.stages import Decision
 from ragtrace_collector.stories import Stories
 
@@ -28,6 +28,15 @@ class Triage:
     early: Callable[[str], Decision | None]
     knows: Callable[[str], bool]
     stories: Stories
+    roles: Roles = field(default_factory=Roles)
+
+    def survey(self, body: bytes) -> Survey:
+        """What a request holds.
+
+        Raises:
+            MalformedOtlp: it is none.
+        """
+        return otlp.survey(body, self.roles.is_rag_key)
 
     def sift(self, body: bytes, survey: Survey) -> Sifted:
         """A request, the spans of those traces apart that have to be seen one by one.
@@ -42,12 +51,12 @@ class Triage:
 
     def see(self, one: Glance) -> SeenSpan:
         """A span with its role; plain where its trace was decided early."""
-        raw, trace_id, role = one.raw, one.raw.trace_id.hex(), Role.PLAIN
-        if len(raw.trace_id) == _TRACE_ID_BYTES and is_rag(one.scope, one.keys):
+        raw, trace_id = one.raw, one.raw.trace_id.hex()
+        role = self.roles.role_of(one) if len(raw.trace_id) == _TRACE_ID_BYTES else Role.PLAIN
+        if role is not Role.PLAIN:
             early = self.early(trace_id)
             self.stories.seen(trace_id, early=early)
-            if early is None:
-                role = role_of(otlp.read_attributes(raw, KIND_KEYS), one.scope)
+            role = role if early is None else Role.PLAIN
         return SeenSpan(
             raw, trace_id, raw.span_id.hex(), raw.parent_id.hex() or None, role, raw.size, one.remote_parent
         )

@@ -60,6 +60,7 @@ def worker_setup(config: Config) -> Setup:
         scoring.concurrency,
         patterns=config.redaction.patterns,
         local_only=config.privacy == "local_only",
+        mapping=config.attribute_mapping,
     )
 
 
@@ -69,7 +70,8 @@ def cleaner(config: Config) -> Cleaner | None:
     if not redaction.intake:
         return None
     key = redaction.key.get_secret_value() if redaction.key else secrets.token_hex()
-    return Cleaner(Redactor(key=key, more=named(redaction.patterns)), redaction.keys)
+    mapped = config.attribute_mapping.attribute_names if config.attribute_mapping else ()
+    return Cleaner(Redactor(key=key, more=named(redaction.patterns)), (*redaction.keys, *mapped))
 
 
 def intake_token(config: Config) -> str | None:

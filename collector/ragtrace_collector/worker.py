@@ -39,6 +39,7 @@ from ragtrace_collector.worker_messages import (
 if TYPE_CHECKING:
     from ragtrace.embedders.base import Embedder
     from ragtrace.evaluation import Evaluator
+    from ragtrace.extract import AttributeMapping
     from ragtrace.judges.base import Judge
     from ragtrace.redact import Redactor
 
@@ -77,7 +78,7 @@ async def _serve(out: BinaryIO) -> None:
         return
     infos = {bench: seat.evaluator.judge_info for bench, seat in seats.items()}
     _send(out, Ready(infos, seats[Bench.JUDGE].evaluator.metric_names))
-    desk = _Desk(out, seats)
+    desk = _Desk(out, seats, setup.mapping)
     try:
         while (message := await read_frame(reader)) is not None:
             if isinstance(message, Job):
@@ -92,6 +93,7 @@ class _Desk:
 
     out: BinaryIO
     seats: Mapping[Bench, _Seat]
+    mapping: AttributeMapping | None = None
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     def take(self, job: Job) -> None:
@@ -103,7 +105,7 @@ class _Desk:
     async def _work(self, job: Job) -> None:
         deadline = time.monotonic() + job.seconds
         try:
-            interactions = _read(job)
+            interactions = _read(job, self.mapping)
             _send(self.out, Found(job.id, tuple(map(_without_texts, interactions))))
             seat = self.seats[job.bench]
             judgements = (_evaluate(seat, one, job.known, deadline) for one in interactions)
@@ -119,10 +121,13 @@ class _Desk:
             await seat.judge.aclose()
 
 
-def _read(job: Job) -> list[Interaction]:
+def _read(job: Job, mapping: AttributeMapping | None) -> list[Interaction]:
     from ragtrace import extract
 
-    return list(extract.interactions([otlp.read_span(span) for span in job.spans], job.logs))
+    spans = [otlp.read_span(span) for span in job.spans]
+    # Several traces in one job were put together on the way here.
+    stitched = len({span.trace_id for span in spans}) > 1
+    return extract.interactions(spans, job.logs, mapping=mapping, stitch=stitched)
 
 
 async def _evaluate(

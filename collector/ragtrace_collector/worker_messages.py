@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from ragtrace.extract import AttributeMapping
 from ragtrace.model import Evaluation, Interaction, JudgeInfo, Language, LogRecord
 from ragtrace_collector.otlp import RawSpan
 
@@ -41,7 +42,8 @@ class JudgeSetup:
 class Setup:
     """The first message: what the worker shall be. ``concurrency`` judgements run at once.
 
-    ``patterns`` are the user's own for redaction, by kind; ``local_only``: no connection but to loopback.
+    ``patterns`` are the user's own for redaction, by kind; ``local_only``: no connection but to loopback;
+    ``mapping`` reads spans of the user's own naming.
     """
 
     judges: Mapping[Bench, JudgeSetup]
@@ -50,6 +52,7 @@ class Setup:
     concurrency: int = 16
     patterns: Mapping[str, str] = field(default_factory=dict)
     local_only: bool = False
+    mapping: AttributeMapping | None = None
 
 
 @dataclass(frozen=True, slots=True)

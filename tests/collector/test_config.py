@@ -54,6 +54,12 @@ def test_an_empty_file_leaves_the_defaults(tmp_path: Path, text: str) -> None:
         ("assembly: {quiet: soon}", "assembly.quiet"),
         ("assembly: {remembered: 0}", "assembly"),
         ("otlp: {token: '${NOT_THERE}'}", "otlp.token"),
+        ("stitch: {by: trace}", "stitch.by"),
+        ("stitch: {wait: -1}", "stitch"),
+        ("mapping: [1]", "mapping"),
+        ("mapping: {retrieval: {nmae: search}}", "mapping.retrieval.nmae"),
+        ("mapping: {retrieval: {name: '('}}", "mapping.retrieval.name"),
+        ("mapping: not/there.yaml", "mapping"),
     ],
 )
 def test_a_wrong_setting_is_named_by_its_path(tmp_path: Path, text: str, path: str) -> None:
@@ -155,3 +161,20 @@ def test_credentials_in_a_url_are_not_printed(tmp_path: Path) -> None:
     printed = as_yaml(load(file, {}))
     assert "hunter" not in printed
     assert "backend:1/v1/traces?api_key=" in printed
+
+
+def test_a_mapping_stands_in_the_settings_or_in_a_file(tmp_path: Path) -> None:
+    """Either way it is the same, and is shown among the settings in force."""
+    inline = load(write(tmp_path, "mapping: {retrieval: {name: search, documents: app.hits}}"), {}, {})
+    (tmp_path / "mapping.yaml").write_text("retrieval: {name: search, documents: app.hits}")
+    from_file = load(None, {"mapping": str(tmp_path / "mapping.yaml")}, {})
+    assert from_file.attribute_mapping == inline.attribute_mapping
+    assert yaml.safe_load(as_yaml(from_file))["mapping"] == {
+        "retrieval": {"name": "search", "documents": "app.hits"}
+    }
+
+
+@pytest.mark.parametrize(("text", "by"), [("stitch: off", "off"), ("stitch: calls", "calls"), ("", "off")])
+def test_stitching_is_named_by_one_word(tmp_path: Path, text: str, by: str) -> None:
+    """YAML's bare ``off`` is meant as it is written."""
+    assert load(write(tmp_path, text), {}, {}).stitch.by == by

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from ragtrace.extract import AttributeMapping
+from ragtrace.model import SpanRecord
+from ragtrace_collector import otlp
 from ragtrace_collector.lineage import Role
-from ragtrace_collector.roles import is_rag, role_of
+from ragtrace_collector.roles import Roles, is_rag, role_of
 
 
 @pytest.mark.parametrize(
@@ -54,3 +57,29 @@ def test_role(kinds: dict[str, object], role: Role) -> None:
 def test_is_rag(scope: str, keys: tuple[bytes, ...], expected: bool) -> None:
     """Scores that a collector wrote, and a judge's own calls, are no part of an interaction."""
     assert is_rag(scope, keys) is expected
+
+
+def test_a_users_mapping_gives_roles_to_spans_of_their_own_naming() -> None:
+    """By name and attribute; a span that has one of the attributes and another name stays plain."""
+    mapping = AttributeMapping.from_dict(
+        {
+            "interaction": {"name": "POST /ask", "question": "app.request/q"},
+            "retrieval": {"name": "search", "documents": "app.hits"},
+            "rerank": {"name": "order", "documents": "app.hits"},
+            "generation": {"name": "model", "answer": "app.completion"},
+        }
+    )
+    roles = Roles(mapping)
+
+    def role(name: str, key: str) -> Role:
+        span = otlp.encode_span(SpanRecord("ab" * 16, "01" * 8, None, name, attributes={key: "x"}))
+        (one,) = otlp.glance(otlp.join([span]))
+        return roles.role_of(one)
+
+    assert role("POST /ask", "app.request") is Role.INTERACTION
+    assert role("search", "app.hits") is Role.RETRIEVAL
+    assert role("order", "app.hits") is Role.STEP
+    assert role("model", "app.completion") is Role.GENERATION
+    assert role("cache", "app.hits") is Role.PLAIN
+    assert roles.is_rag_key(b"app.hits")
+    assert not Roles().is_rag_key(b"app.hits")

@@ -6,9 +6,11 @@ import asyncio
 import os
 import signal
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
 from collector.collector_rig import Backend, Rig, backend, eventually, running
 from collector.otlp_peers import encoded_request, sdk_spans
 from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter as GrpcSpanExporter
@@ -233,6 +235,113 @@ async def test_log_records_are_forwarded_and_read_with_their_span(judges: Path) 
         assert await rig.post(body, "/v1/logs") == 200
         await behind.until(lambda b: bool(b.log_bodies))
         assert behind.log_bodies == [body]
+
+
+MAPPING = {
+    "interaction": {"name": "POST /ask", "question": "app.request/q", "answer": "app.reply"},
+    "retrieval": {
+        "name": "search",
+        "query": "app.query",
+        "documents": "app.hits",
+        "text": "body",
+        "id": "key",
+    },
+}
+
+
+def mapped_request() -> bytes:
+    """An interaction in an app's own words, beside a span of another kind that has one of its attributes."""
+    hits = '[{"key": "d1", "body": "Refunds take three days."}]'
+    ask = {"app.request": '{"q": "How long do refunds take?"}', "app.reply": "Three days."}
+    root = SpanRecord("ab" * 16, "01" * 8, None, "POST /ask", attributes=ask, end_ns=9)
+    found = {"app.query": "refunds", "app.hits": hits}
+    search = SpanRecord("ab" * 16, "02" * 8, "01" * 8, "search", attributes=found, start_ns=1, end_ns=5)
+    other = SpanRecord("cd" * 16, "03" * 8, None, "cache", attributes={"app.query": "x"}, end_ns=9)
+    return request_of(search, root, other)
+
+
+async def test_spans_of_an_apps_own_naming_are_judged_by_its_mapping(judges: Path) -> None:
+    """Held, read and scored by the attribute paths of the settings; without them they pass as plain spans."""
+    async with backend() as behind, running(behind, mapping=MAPPING) as rig:
+        assert await rig.post(mapped_request()) == 200
+        await behind.until(lambda b: len(b.spans) == 3)
+        found = {span.name: attributes(span) for span in behind.spans}
+        assert found["POST /ask"]["ragtrace.faithfulness"] == 1.0
+        assert found["POST /ask"]["ragtrace.dialect"] == "mapping"
+        assert [v.double_value for v in found["search"][semconv.RETRIEVAL_RELEVANCE].values] == [0.9]
+        assert not any(key.startswith("ragtrace.") for key in found["cache"])
+        await settled(rig)
+    async with backend() as behind, running(behind) as rig:
+        await rig.post(mapped_request())
+        await behind.until(lambda b: len(b.spans) == 3)
+        assert not any(key.startswith("ragtrace.") for span in behind.spans for key in attributes(span))
+
+
+async def test_content_under_mapped_names_is_redacted_at_intake(judges: Path) -> None:
+    """What a mapping names holds texts of users, whatever its attributes are called."""
+    ask = {"app.request": '{"q": "Write to ada@example.org"}', "app.reply": "ada@example.org has it."}
+    root = SpanRecord("ab" * 16, "01" * 8, None, "POST /ask", attributes=ask, end_ns=9)
+    redaction = {"intake": True, "key": "k"}
+    async with backend() as behind, running(behind, mapping=MAPPING, redaction=redaction) as rig:
+        await rig.post(request_of(root))
+        await behind.until(lambda b: len(b.spans) == 1)
+    assert b"ada@example.org" not in b"".join(behind.bodies)
+
+
+def lone_steps(session: str | None = None) -> tuple[SpanRecord, SpanRecord]:
+    """The retrieval and the model call of one interaction, each the only span of a trace."""
+    _, retrieval, call = make_trace(seed="steps")
+    prompt = next(v for k, v in retrieval.attributes.items() if k.endswith("document.content"))
+    named = {} if session is None else {semconv.SESSION_ID: session}
+    shown = {
+        "llm.input_messages.0.message.role": "user",
+        "llm.input_messages.0.message.content": prompt,
+        "llm.output_messages.0.message.role": "assistant",
+        "llm.output_messages.0.message.content": "Refunds take three days.",
+    }
+    return (
+        replace(retrieval, parent_id=None, attributes={**retrieval.attributes, **named}),
+        replace(
+            call,
+            parent_id=None,
+            trace_id="ef" * 16,
+            attributes={**call.attributes, **shown, **named},
+            start_ns=retrieval.end_ns + 1,
+            end_ns=retrieval.end_ns + 2,
+        ),
+    )
+
+
+@pytest.mark.parametrize(("by", "session"), [("calls", None), ("sessions", "s-1")])
+async def test_steps_in_traces_of_their_own_are_judged_as_one(
+    judges: Path, by: str, session: str | None
+) -> None:
+    """The scores stand on the model call, both traces tell of it; each span leaves once, in its own trace."""
+    retrieval, call = lone_steps(session)
+    async with backend() as behind, running(behind, stitch={"by": by, "wait": 0.5}) as rig:
+        await rig.post(request_of(retrieval))
+        await rig.post(request_of(call))
+        await behind.until(lambda b: len(b.spans) == 2)
+        found = {span.trace_id.hex(): attributes(span) for span in behind.spans}
+        assert found[call.trace_id]["ragtrace.faithfulness"] == 1.0
+        assert semconv.RETRIEVAL_RELEVANCE in found[retrieval.trace_id]
+        for trace_id in found:
+            _, story = await rig.ask(f"/traces/{trace_id}")
+            (told,) = story["interactions"]
+            assert (told["release_reason"], told["fields"]["answer"]) == ("stitched", True)
+        await settled(rig)
+        assert unaccounted(rig.collector.telemetry) == 0
+
+
+async def test_stopping_lets_go_of_what_waits_for_its_other_half(judges: Path) -> None:
+    """A collector that stops sends what it was still going to put together."""
+    retrieval, call = lone_steps()
+    async with backend() as behind:
+        async with running(behind, stitch={"by": "calls", "wait": 60}) as rig:
+            await rig.post(request_of(retrieval, call))
+            await eventually(lambda: rig.collector.telemetry.value(Figure.HELD) == 2)
+        found = {span.trace_id.hex(): attributes(span) for span in behind.spans}
+    assert found[call.trace_id]["ragtrace.faithfulness"] == 1.0
 
 
 async def test_spans_of_a_judge_that_something_traced_go_nowhere(judges: Path) -> None:

@@ -42,6 +42,10 @@ _TYPICAL_CALLS, _TYPICAL_TOKENS = 2, 3_000
 @click.option("--judge", "kind", help="embedded, openai, or module:Class.  [default: embedded]")
 @click.option("--base-url", help="OpenAI-compatible endpoint of the judge; key: OPENAI_API_KEY.")
 @click.option("--model", help="Model of the judge.")
+@click.option("--mapping", type=click.Path(), help="YAML with attribute paths of your own spans.")
+@click.option(
+    "--stitch", type=click.Choice(["off", "calls", "sessions"]), help="Join apps that begin a trace a step."
+)
 @click.option("--admin", metavar="HOST:PORT|off", help="Health, metrics, traces.  [default: 127.0.0.1:13133]")
 @click.option("--insecure-bind", is_flag=True, default=None, help="Listen beyond loopback without a token.")
 @click.option("--print-config", is_flag=True, help="Print the settings in force, secrets masked, and end.")
@@ -76,6 +80,8 @@ def settings_from(flags: Mapping[str, Any]) -> dict[str, Any]:
         "kind": ("judge", "use"),
         "base_url": ("judge", "base_url"),
         "model": ("judge", "model"),
+        "mapping": ("mapping",),
+        "stitch": ("stitch", "by"),
         "admin": ("admin",),
     }
     settings: dict[str, Any] = {}

@@ -14,6 +14,7 @@ _RELEASE = {
     "idle": "no entry span came; nothing more for the idle time",
     "age": "it was held for the longest time allowed",
     "memory": "memory was full",
+    "stitched": "put together with other traces; nothing more came of them",
     "shutdown": "the collector stopped",
 }
 _NOT_SEEN = (
