@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ragtrace_collector.otlp_cap import cap_attributes
 from ragtrace_collector.otlp_cut import cut_span, cut_texts
+from ragtrace_collector.otlp_density import check_logs, check_traces
 from ragtrace_collector.otlp_frames import (
     Glance,
     RawSpan,
@@ -47,6 +48,8 @@ __all__ = [
     "append_attributes",
     "append_events",
     "cap_attributes",
+    "check_logs",
+    "check_traces",
     "count_spans",
     "cut_span",
     "cut_texts",

@@ -19,11 +19,13 @@ from google.protobuf.descriptor import FieldDescriptor
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from ragtrace.errors import MalformedOtlp
+from ragtrace.errors import MalformedOtlp, TooLarge
 from ragtrace_collector import otlp_schema as schema
 from ragtrace_collector.otlp_frames import RawSpan, join
 from ragtrace_collector.otlp_schema import text
 
+_MOST_PARTS = 2**20
+"""Objects and lists of a request (braces in texts count too): 16 bytes each in the largest one."""
 _IDS = ("traceId", "spanId", "parentSpanId", "trace_id", "span_id", "parent_span_id")
 _NUMBERS: Mapping[str, Callable[[str], object]] = {
     "intValue": int,
@@ -58,6 +60,7 @@ def trace_request_from_json(request: bytes | Mapping[str, Any]) -> bytes:
 
     Raises:
         MalformedOtlp: it is no such request.
+        TooLarge: it has more parts than any honest request.
     """
     return _from_json(request, ExportTraceServiceRequest())
 
@@ -67,11 +70,14 @@ def logs_request_from_json(request: bytes | Mapping[str, Any]) -> bytes:
 
     Raises:
         MalformedOtlp: it is no such request.
+        TooLarge: it has more parts than any honest request.
     """
     return _from_json(request, ExportLogsServiceRequest())
 
 
 def _from_json(request: bytes | Mapping[str, Any], message: Any) -> bytes:
+    if isinstance(request, bytes) and request.count(b"{") + request.count(b"[") > _MOST_PARTS:
+        raise TooLarge("the request has too many parts")
     try:
         document = json.loads(request) if isinstance(request, bytes) else request
         if not isinstance(document, Mapping):

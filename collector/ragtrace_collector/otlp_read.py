@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from ragtrace.errors import TooLarge
 from ragtrace.model import AttributeValue, LogRecord, SpanEvent, SpanLink, SpanRecord
 from ragtrace_collector import otlp_schema as schema
 from ragtrace_collector.otlp_frames import RawSpan, split
 from ragtrace_collector.otlp_schema import parse, text
 from ragtrace_collector.otlp_values import decode_attributes, decode_value
 
+MOST_SPANS, MOST_ATTRIBUTES = 262_144, 2_097_152
+"""Of one request: 256 bytes a span and 32 an attribute in the largest one."""
 _CACHED_BYTES = 16_384
 """Longer resources and scopes are decoded each time, so that what a cache may hold is bounded in bytes."""
 
@@ -40,10 +43,14 @@ def survey(body: bytes, is_rag_key: Callable[[bytes], bool]) -> Survey:
 
     Raises:
         MalformedOtlp: the bytes are no such request (attribute values and events are not looked into).
+        TooLarge: it has more spans or attributes than any honest request.
     """
+    spans = count_spans(body)
     merged = parse(schema.SurveyedTraceRequest, body).resource_spans.scope_spans
+    if len(merged.spans.attributes.key) > MOST_ATTRIBUTES:
+        raise TooLarge("the request has too many attributes")
     return Survey(
-        spans=count_spans(body),
+        spans=spans,
         rag_keys=frozenset(filter(is_rag_key, set(merged.spans.attributes.key))),
         scopes=frozenset(map(text, set(merged.scope.name))),
     )
@@ -54,9 +61,13 @@ def count_spans(body: bytes) -> int:
 
     Raises:
         MalformedOtlp: the bytes are no such request.
+        TooLarge: it has more spans than any honest request.
     """
     request = parse(schema.FramedTraceRequest, body)
-    return sum(len(scope.spans) for resource in request.resource_spans for scope in resource.scope_spans)
+    spans = sum(len(scope.spans) for resource in request.resource_spans for scope in resource.scope_spans)
+    if spans > MOST_SPANS:
+        raise TooLarge("the request has too many spans")
+    return spans
 
 
 def _resource_attributes(encoded: bytes) -> Mapping[str, AttributeValue]:

@@ -49,6 +49,8 @@ _AROUND = {
     ("ScopeSpans", "spans"),
 }
 _ATTRIBUTES = ("Span", "attributes")
+_ASIDE = {("Span", "events"), ("Span", "links")}
+"""What nobody asks a look at keys for: as single bytes, each takes the place of the one before."""
 _LISTED = {("KeyValue", "key"), ("InstrumentationScope", "name")}
 """What is collected where the messages around it are merged."""
 
@@ -87,8 +89,8 @@ def _relaxed(unread: Set[_Field] = frozenset(), merged: Set[_Field] = frozenset(
 
 _full, _shallow = _relaxed(), _relaxed(_UNREAD)
 _framed = _relaxed({("ScopeSpans", "spans"), ("ScopeSpans", "scope"), ("ResourceSpans", "resource")})
-_keyed = _relaxed(_UNREAD, merged={_ATTRIBUTES})
-_surveyed = _relaxed(_UNREAD, merged={*_AROUND, _ATTRIBUTES})
+_keyed = _relaxed(_UNREAD, merged={_ATTRIBUTES, *_ASIDE})
+_surveyed = _relaxed(_UNREAD, merged={*_AROUND, _ATTRIBUTES, *_ASIDE})
 _TRACE_REQUEST = "collector.trace.v1.ExportTraceServiceRequest"
 
 AnyValue = _full("common.v1.AnyValue")

@@ -32,9 +32,9 @@ LOGS = "/opentelemetry.proto.collector.logs.v1.LogsService/Export"
 class Station:
     """A receiver, what stands behind it, and a channel in front."""
 
-    def __init__(self, endpoint: Endpoint = LOOPBACK) -> None:
+    def __init__(self, endpoint: Endpoint = LOOPBACK, limits: Limits = LIMITS) -> None:
         self.recorder, self.telemetry, self.endpoint = Recorder(), Telemetry(), endpoint
-        self.receiver = GrpcReceiver(self.recorder, endpoint, self.telemetry, LIMITS)
+        self.receiver = GrpcReceiver(self.recorder, endpoint, self.telemetry, limits)
 
     async def __aenter__(self) -> Station:
         await self.receiver.start()
@@ -58,7 +58,7 @@ async def station() -> AsyncIterator[Station]:
         yield running
 
 
-@pytest.mark.parametrize("compression", [grpc.Compression.NoCompression, grpc.Compression.Gzip])
+@pytest.mark.parametrize("compression", list(grpc.Compression))
 async def test_the_sdk_exporter_delivers_its_spans(station: Station, compression: grpc.Compression) -> None:
     """Packed or not."""
     exporter = OTLPSpanExporter(station.address, insecure=True, compression=compression)
@@ -120,11 +120,17 @@ async def test_the_sdk_comes_again_after_a_refusal(station: Station) -> None:
 
 
 async def test_requests_over_the_limit_and_bombs_are_refused(station: Station) -> None:
-    """Packed to a thousandth they are as large as unpacked."""
-    for options in ({}, {"compression": grpc.Compression.Gzip}):
+    """By gRPC itself, and where they were packed to a thousandth by us, for good; both are counted."""
+    for options, code, counted in (
+        ({}, grpc.StatusCode.RESOURCE_EXHAUSTED, "no_message"),
+        ({"compression": grpc.Compression.Gzip}, grpc.StatusCode.INVALID_ARGUMENT, "too_large"),
+        ({"compression": grpc.Compression.Deflate}, grpc.StatusCode.INVALID_ARGUMENT, "too_large"),
+    ):
+        before = station.telemetry.value(Figure.REQUESTS, answer=counted)
         with pytest.raises(grpc.aio.AioRpcError) as caught:
             await station.call(b"\0" * 50_000_000, **options)
-        assert caught.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+        assert caught.value.code() is code
+        assert station.telemetry.value(Figure.REQUESTS, answer=counted) == before + 1
     assert len(gzip.compress(b"\0" * 50_000_000)) < LIMITS.body
     assert not station.recorder.batches
 

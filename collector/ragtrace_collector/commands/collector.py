@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from ragtrace.model import SpanRecord
-from ragtrace_collector import otlp
+from ragtrace_collector import open_files, otlp
 from ragtrace_collector.config import Config, host_and_port
 from ragtrace_collector.service import Collector, Running
 from ragtrace_collector.settings import as_yaml, load
@@ -62,6 +62,7 @@ def command(*, file: Path | None, print_config: bool, **flags: Any) -> int:
     # The worker is started with fork and exec at once; gRPC's own fork handlers only complain about it.
     os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "false")
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    open_files.raise_limit()
     _run(serve(config))
     return 0
 

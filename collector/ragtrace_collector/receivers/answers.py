@@ -34,6 +34,8 @@ UNAUTHORIZED = Answer("unauthorized", 401, 16, "a bearer token is needed")
 UNKNOWN_PATH = Answer("unknown_path", 404, 5, "OTLP is taken at /v1/traces and /v1/logs")
 WRONG_METHOD = Answer("wrong_method", 405, 12, "only POST is taken here")
 TOO_SLOW = Answer("too_slow", 408, 4, "the request did not arrive in time")
+NO_MESSAGE = Answer("no_message", 400, 3, "the call holds no message")
+"""gRPC itself answers to a message that is too large; here such a call has none."""
 WRONG_TYPE = Answer(
     "wrong_content_type", 415, 3, "the content type must be application/x-protobuf or application/json"
 )

@@ -1,11 +1,13 @@
-"""Content encodings of HTTP bodies, with a bound on what comes out."""
+"""Encodings of bodies, with a bound on what comes out; and whether what came out is of ordinary density."""
 
 from __future__ import annotations
 
 import zlib
 
 from ragtrace.errors import MalformedOtlp, TooLarge
+from ragtrace_collector.otlp import check_logs, check_traces
 from ragtrace_collector.receivers.answers import WRONG_ENCODING, Rejected
+from ragtrace_collector.stages import Signal
 
 _MEMBERS = 16
 """A gzip body may have several members. Each costs a copy of what follows it."""
@@ -29,6 +31,34 @@ def decode_content(body: bytes, encoding: str, limit: int) -> bytes:
         is_zlib = len(body) >= 2 and body[0] & 0x0F == 8 and int.from_bytes(body[:2], "big") % 31 == 0
         return _inflate(body, _ZLIB if is_zlib else _RAW, limit)
     raise Rejected(WRONG_ENCODING)
+
+
+_MAGIC = {b"\x1f\x8b": "gzip", b"\x78": "deflate"}
+"""How packed messages begin. An OTLP request begins with the tag of field 1, or one that is like it."""
+
+
+def decode_message(body: bytes, limit: int) -> bytes:
+    """A gRPC message as it came → the request, of at most ``limit`` bytes. Raises as :func:`decode_content`.
+
+    gRPC keeps the message's encoding to itself, so it is told by its first bytes, which no OTLP request has:
+    a tag of 0x1f would be of no wire type, one of 0x78 of a field that OTLP does not have.
+    """
+    encoding = next((name for magic, name in _MAGIC.items() if body.startswith(magic)), "")
+    return decode_content(body, encoding, limit)
+
+
+CHECKED_AT_ONCE = 2**20
+"""Bytes of a request up to which :func:`check` is a matter of microseconds, or of a refusal."""
+
+
+def check(body: bytes, signal: Signal) -> None:
+    """See that an encoded request does not hold more parts than can be worked on.
+
+    Raises:
+        TooLarge: it does.
+        MalformedOtlp: it is none.
+    """
+    (check_logs if signal is Signal.LOGS else check_traces)(body)
 
 
 def _inflate(body: bytes, window: int, limit: int) -> bytes:

@@ -9,10 +9,11 @@ import ipaddress
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ragtrace.errors import ConfigError
+from ragtrace_collector import open_files
 from ragtrace_collector.stages import Refused
 
 
@@ -22,8 +23,8 @@ class Endpoint:
 
     With ``token`` every request must carry it (``Authorization: Bearer TOKEN``, or as the password of
     ``Basic``, as Langfuse's SDK sends it). With ``client_ca`` every sender must show a certificate that one
-    of these authorities signed. ``insecure`` allows an address other than loopback without either. ``name`` is
-    what the address is called in messages about it.
+    of these authorities signed. ``insecure`` allows an address other than loopback without either. ``name``
+    is what the address is called in messages about it.
     """
 
     host: str = "127.0.0.1"
@@ -114,9 +115,18 @@ class Limits:
     """For the head of a request to arrive, and for the first one after connecting."""
     header: int = 64 * 2**10
     """The head of a request: its line and header fields."""
+    idle: float = 75.0
+    """An open connection may be without a request. Longer than SDKs wait between batches, so that they rarely
+    send into a closing connection."""
     connections: int = 4_096
+    """At once; no more than a third of the files that the process may open, so that the spool and the
+    destinations have theirs."""
     streams: int = 256
     """Requests at once on one gRPC connection."""
+
+    def affordable(self) -> Limits:
+        """The same with no more connections than this process can have."""
+        return replace(self, connections=min(self.connections, max(open_files.limit() // 3, 16)))
 
 
 DEFAULT_LIMITS = Limits()

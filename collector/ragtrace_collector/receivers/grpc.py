@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import grpc
 
 from ragtrace_collector.otlp_replies import encode_retry_info, encode_status
-from ragtrace_collector.receivers.answers import DRAINING, FAILED, UNAUTHORIZED, Answer, Rejected, answer_to
-from ragtrace_collector.receivers.endpoint import DEFAULT_LIMITS, Admission, Endpoint, Limits
+from ragtrace_collector.receivers.answers import (
+    DRAINING,
+    FAILED,
+    NO_MESSAGE,
+    TOO_SLOW,
+    UNAUTHORIZED,
+    Answer,
+    Rejected,
+    answer_to,
+)
+from ragtrace_collector.receivers.aside import Aside
+from ragtrace_collector.receivers.content import CHECKED_AT_ONCE, check, decode_message
+from ragtrace_collector.receivers.endpoint import DEFAULT_LIMITS, Admission, Endpoint, Limits, Ticket
 from ragtrace_collector.stages import Consumer, Signal, SpanBatch
 from ragtrace_collector.telemetry import Figure, Telemetry
 
@@ -22,7 +34,7 @@ SERVICES = {
 _log = logging.getLogger(__name__)
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
 
-_Handler = Callable[[bytes, Any], Awaitable[bytes]]
+_Handler = Callable[[AsyncIterator[bytes], Any], Awaitable[bytes]]
 
 
 class GrpcReceiver:
@@ -35,8 +47,10 @@ class GrpcReceiver:
         telemetry: Telemetry,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
-        self._next, self._endpoint, self._telemetry, self._limits = next, endpoint, telemetry, limits
+        self._next, self._endpoint, self._telemetry = next, endpoint, telemetry
+        self._limits = limits.affordable()
         self._admission = Admission(limits.in_flight)
+        self._aside = Aside()
         self._draining = False
         self._server: Any = None
         self.port = endpoint.port
@@ -50,13 +64,7 @@ class GrpcReceiver:
         # gRPC binds by itself, and says no more than "failed"; a socket of ours finds out why.
         self._endpoint.bind().close()
         server = grpc.aio.server(
-            options=[
-                ("grpc.max_receive_message_length", self._limits.body),
-                ("grpc.max_metadata_size", self._limits.header),
-                ("grpc.max_concurrent_streams", self._limits.streams),
-                ("grpc.so_reuseport", 0),
-            ],
-            maximum_concurrent_rpcs=self._limits.connections,
+            options=_options(self._limits), maximum_concurrent_rpcs=self._limits.connections
         )
         server.add_generic_rpc_handlers(
             [_service(name, self._handler(signal)) for name, signal in SERVICES.items()]
@@ -92,11 +100,12 @@ class GrpcReceiver:
             self._server = None
 
     def _handler(self, signal: Signal) -> _Handler:
-        async def export(body: bytes, context: Any) -> bytes:
+        async def export(requests: AsyncIterator[bytes], context: Any) -> bytes:
             try:
                 self._look_at_head(context)
                 with self._admission.ticket() as ticket:
-                    ticket.grow(len(body))
+                    body = await self._read(requests, ticket)
+                    await self._aside.run(check, body, signal, small=CHECKED_AT_ONCE)
                     await self._next.consume(SpanBatch(body, signal=signal))
             except Exception as error:  # noqa: BLE001  # whatever happens behind us, the sender gets an answer
                 answer = answer_to(error)
@@ -109,6 +118,20 @@ class GrpcReceiver:
             return b""
 
         return export
+
+    async def _read(self, requests: AsyncIterator[bytes], ticket: Ticket) -> bytes:
+        """The one message of a call. As a stream's first: only so can it be waited for with patience."""
+        try:
+            async with asyncio.timeout(self._limits.body_time):
+                message = await anext(requests)
+        except TimeoutError:
+            raise Rejected(TOO_SLOW) from None
+        except StopAsyncIteration:
+            raise Rejected(NO_MESSAGE) from None
+        ticket.grow(len(message))
+        body = await self._aside.run(decode_message, message, self._limits.body)
+        ticket.grow(max(len(body) - len(message), 0))
+        return body
 
     def _look_at_head(self, context: Any) -> None:
         if self._draining:
@@ -124,8 +147,22 @@ class GrpcReceiver:
 
 def _service(name: str, handler: _Handler) -> Any:
     return grpc.method_handlers_generic_handler(
-        name, {"Export": grpc.unary_unary_rpc_method_handler(handler)}
+        name, {"Export": grpc.stream_unary_rpc_method_handler(handler)}
     )
+
+
+def _options(limits: Limits) -> list[tuple[str, int]]:
+    return [
+        ("grpc.max_receive_message_length", limits.body),
+        # gRPC's own unpacking is bounded for one message, but not in how many are unpacked at once.
+        ("grpc.per_message_decompression", 0),
+        ("grpc.max_metadata_size", limits.header),
+        ("grpc.max_concurrent_streams", limits.streams),
+        ("grpc.max_allowed_incoming_connections", limits.connections),
+        ("grpc.max_connection_idle_ms", int(1_000 * limits.idle)),
+        ("grpc.server_handshake_timeout_ms", int(1_000 * limits.head_time)),
+        ("grpc.so_reuseport", 0),
+    ]
 
 
 async def _say_no(context: Any, answer: Answer) -> None:

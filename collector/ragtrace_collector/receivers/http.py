@@ -10,7 +10,6 @@ import asyncio
 import logging
 import math
 import ssl
-from collections.abc import Callable
 from typing import Any
 
 import uvicorn
@@ -29,7 +28,8 @@ from ragtrace_collector.receivers.answers import (
     Rejected,
     answer_to,
 )
-from ragtrace_collector.receivers.content import decode_content
+from ragtrace_collector.receivers.aside import Aside
+from ragtrace_collector.receivers.content import CHECKED_AT_ONCE, check, decode_content
 from ragtrace_collector.receivers.endpoint import DEFAULT_LIMITS, Admission, Endpoint, Limits, Ticket
 from ragtrace_collector.receivers.protocol import guarded_protocol
 from ragtrace_collector.stages import Consumer, Signal, SpanBatch
@@ -43,12 +43,6 @@ PATHS = {
 """The last is where Langfuse's SDK posts its spans."""
 
 PROTOBUF, JSON = "application/x-protobuf", "application/json"
-_IN_THREAD = 16 * 2**10
-"""Bytes from which unpacking and converting leave the loop: a small body may still become a large one."""
-_UNPACKED_AT_ONCE = 2
-"""What comes out of a body is known only afterwards, so few at a time may be unpacked."""
-_KEEP_ALIVE = 75
-"""Seconds. Longer than SDKs wait between batches, so that they rarely send into a closing connection."""
 
 _log = logging.getLogger(__name__)
 
@@ -63,7 +57,7 @@ class OtlpApp:
     ) -> None:
         self._next, self._endpoint, self._limits, self._telemetry = next, endpoint, limits, telemetry
         self._admission = Admission(limits.in_flight)
-        self._unpacking = asyncio.Semaphore(_UNPACKED_AT_ONCE)
+        self._aside = Aside()
         self.draining = False
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -134,20 +128,15 @@ class OtlpApp:
         encoding = headers.get(b"content-encoding", b"").decode("latin-1").strip().lower()
         if encoding:
             packed = len(body)
-            body = await self._aside(decode_content, body, encoding, self._limits.body)
+            body = await self._aside.run(decode_content, body, encoding, self._limits.body)
             ticket.grow(max(len(body) - packed, 0))
         if content_type == JSON:
             if len(body) > self._limits.json:
                 raise TooLarge(f"JSON is taken up to {self._limits.json} bytes")
             convert = trace_request_from_json if signal is Signal.TRACES else logs_request_from_json
-            body = await self._aside(convert, body)
+            body = await self._aside.run(convert, body)
+        await self._aside.run(check, body, signal, small=CHECKED_AT_ONCE)
         return body
-
-    async def _aside(self, function: Callable[..., bytes], body: bytes, *arguments: Any) -> bytes:
-        if len(body) < _IN_THREAD:
-            return function(body, *arguments)
-        async with self._unpacking:
-            return await asyncio.to_thread(function, body, *arguments)
 
 
 class _Disconnected(Exception):
@@ -192,7 +181,7 @@ class HttpReceiver:
         telemetry: Telemetry,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
-        self._endpoint, self._limits = endpoint, limits
+        self._endpoint, self._limits, self._telemetry = endpoint, limits.affordable(), telemetry
         self._app = OtlpApp(next, endpoint, limits, telemetry)
         self._server: uvicorn.Server | None = None
         self._serving: asyncio.Task[None] | None = None
@@ -208,7 +197,7 @@ class HttpReceiver:
         self.port = socket.getsockname()[1]
         config = uvicorn.Config(
             self._app,
-            http=guarded_protocol(self._limits),
+            http=guarded_protocol(self._limits, self._refuse),
             ws="none",
             lifespan="off",
             interface="asgi3",
@@ -218,8 +207,7 @@ class HttpReceiver:
             server_header=False,
             date_header=False,
             proxy_headers=False,
-            limit_concurrency=self._limits.connections,
-            timeout_keep_alive=_KEEP_ALIVE,
+            timeout_keep_alive=math.ceil(self._limits.idle),
             ssl_certfile=self._endpoint.cert,
             ssl_keyfile=self._endpoint.key,
             ssl_ca_certs=None if self._endpoint.client_ca is None else str(self._endpoint.client_ca),
@@ -234,6 +222,10 @@ class HttpReceiver:
         self._server.lifespan = config.lifespan_class(config)
         await self._server.startup(sockets=[socket])
         self._serving = asyncio.create_task(self._server.main_loop())
+
+    def _refuse(self, reason: str) -> None:
+        """What never became a request is counted too."""
+        self._telemetry.count(Figure.REQUESTS, transport="http", signal="none", answer=reason)
 
     async def stop(self, grace: float = 5.0) -> None:
         """Refuse what comes now, give the requests in work ``grace`` seconds to be answered, close."""

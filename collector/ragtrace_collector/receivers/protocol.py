@@ -1,8 +1,9 @@
-"""uvicorn's HTTP protocol with bounds that it lacks: on the size of a request's head and on its time."""
+"""uvicorn's HTTP protocol with bounds that it lacks: on connections, on a head's size and on its time."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -10,8 +11,11 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from ragtrace_collector.receivers.endpoint import Limits
 
 
-def guarded_protocol(limits: Limits) -> type[HttpToolsProtocol]:
-    """The protocol class that enforces ``limits.header`` and ``limits.head_time``."""
+def guarded_protocol(limits: Limits, refused: Callable[[str], None]) -> type[HttpToolsProtocol]:
+    """The protocol class that enforces ``connections``, ``header`` and ``head_time`` of ``limits``.
+
+    ``refused`` is told why a connection was cut off, or answered 400, before there was a request.
+    """
 
     class GuardedProtocol(HttpToolsProtocol):
         def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -21,7 +25,10 @@ def guarded_protocol(limits: Limits) -> type[HttpToolsProtocol]:
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
-            self._await_head()
+            if len(self.connections) > limits.connections:
+                self._cut_off("too_many_connections")
+            else:
+                self._await_head()
 
         def connection_lost(self, exc: Exception | None) -> None:
             self._head_is_done()
@@ -40,13 +47,21 @@ def guarded_protocol(limits: Limits) -> type[HttpToolsProtocol]:
                 self._head += len(data)
             super().data_received(data)
             # Still in the head behind this piece: all of the piece was head.
-            if self._head is not None and self._head > limits.header:
-                self.transport.abort()
+            if self._head is not None and self._head > limits.header and not self.transport.is_closing():
+                self._cut_off("head_too_large")
+
+        def send_400_response(self, msg: str) -> None:
+            refused("broken_http")
+            super().send_400_response(msg)
+
+        def _cut_off(self, reason: str) -> None:
+            refused(reason)
+            self.transport.abort()
 
         def _await_head(self) -> None:
             if self._patience is None:
                 self._head = 0
-                self._patience = self.loop.call_later(limits.head_time, self.transport.abort)
+                self._patience = self.loop.call_later(limits.head_time, self._cut_off, "head_too_slow")
 
         def _head_is_done(self) -> None:
             self._head = None
