@@ -21,6 +21,7 @@ import contextlib
 import gzip
 import json
 import random
+import re
 import shutil
 import signal
 import sys
@@ -50,7 +51,7 @@ SENDERS, REQUESTS_AT_ONCE, LARGEST_BODY = 6, 4, 4 * 2**20
 SPOOL_BYTES = 24 * 2**20
 AWAY = frozenset({"ClientConnectorError", "UNAVAILABLE"})
 START_WITHIN, DRAIN_WITHIN = 60.0, 240.0
-SCORED = '"status": "scored"'
+SCORED = re.compile(r'"status":\s*"scored"')
 
 
 # --- what is sent -----------------------------------------------------------------------------------------
@@ -187,7 +188,7 @@ class Backend:
             self.came[span.span_id] += 1
             self.unanswered[span.span_id] += is_lost
             for attribute in span.attributes:
-                if attribute.key == "ragtrace.outcomes" and SCORED in attribute.value.string_value:
+                if attribute.key == "ragtrace.outcomes" and SCORED.search(attribute.value.string_value):
                     self.scores.setdefault(span.span_id, set()).add(attribute.value.string_value)
 
 
