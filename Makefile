@@ -3,14 +3,14 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
-BENCHES := hook_overhead blackhole extraction intake judge_cost evaluate
+BENCHES := hook_overhead blackhole extraction intake judge_cost evaluate connections
 PHOENIX := .cache/phoenix/bin/phoenix
 
 # Tests and the demo start many interpreters; without bytecode each compiles every import anew.
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test unit slow lint types imports format bench lock clean
+.PHONY: help demo test unit slow lint types imports format bench fuzz lock clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -48,6 +48,13 @@ slow: $(STAMP) $(PHOENIX)  ## the tests that need a real Phoenix and a real brow
 
 bench: $(STAMP)  ## ours and the named peers in one run, with ratios
 	@for bench in $(BENCHES); do echo "== $$bench"; $(BIN)/python bench/$$bench.py || exit 1; done
+
+fuzz: $(STAMP) .cache/fuzz  ## ten minutes of hostile bytes for each of five readers, guided by coverage
+	PYTHONPATH=.cache/fuzz $(BIN)/python bench/fuzz.py
+
+# The fuzzer comes with compiled parts that no one else needs, so it lives beside the environment too.
+.cache/fuzz: $(BIN)/uv
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --target $@ 'atheris>=3.0'
 
 # Phoenix brings half a gigabyte of packages, so it lives beside the environment and not in it.
 $(PHOENIX): $(BIN)/uv

@@ -21,6 +21,7 @@ from pydantic import (
     model_validator,
 )
 
+from ragtrace.errors import ConfigError
 from ragtrace.extract import AttributeMapping
 from ragtrace.model import Language
 from ragtrace_collector.assembler import AssemblerOptions
@@ -216,10 +217,11 @@ class Config(_Section):
     def _keeps_local(self) -> Config:
         if self.privacy == "local_only":
             for name, part in (("judge", self.judge), ("embedder", self.embedder)):
-                if part is not None and not _stays_here(part):
-                    raise ValueError(
+                if part is not None and (key := _calls_elsewhere(part)):
+                    raise ConfigError(
                         f"privacy is local_only, but {name} {part.use} may call elsewhere: "
-                        "use the embedded one, or a base_url on loopback"
+                        "use the embedded one, or a base_url on loopback",
+                        f"{name}.{key}",
                     )
         return self
 
@@ -262,10 +264,13 @@ class Config(_Section):
         return self.sampling.screen == "embedded" and not self.is_local
 
 
-def _stays_here(part: Part) -> bool:
-    return part.use in {"embedded", "off"} or (
-        part.use == "openai" and is_loopback(str(part.options.get("base_url", "")))
-    )
+def _calls_elsewhere(part: Part) -> str | None:
+    """The key by which a judge or embedder may call another machine; ``None`` where it cannot."""
+    if part.use in {"embedded", "off"}:
+        return None
+    if part.use not in {"openai", "cascade"}:
+        return "use"
+    return None if is_loopback(str(part.options.get("base_url", ""))) else "base_url"
 
 
 def default_spool_dir() -> Path:

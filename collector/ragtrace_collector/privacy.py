@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ipaddress
 import re
+import socket
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from urllib.parse import urlsplit
 
 from ragtrace.extract.classify import is_rag_key
@@ -56,22 +59,38 @@ def is_loopback(url: str) -> bool:
     return _is_local(urlsplit(url).hostname or "")
 
 
-def stay_local() -> None:
+def stay_local(but: Collection[str] = ()) -> None:
     """From now on let this process connect to and look up nothing but loopback. Cannot be undone.
+
+    ``but`` are hosts that may be reached nevertheless. Seen is what goes through Python's sockets: what a
+    library in C does with sockets of its own is not.
 
     Raises:
         PermissionError: later, wherever something tries to.
     """
-    sys.addaudithook(_forbid)
+    sys.addaudithook(partial(_forbid, frozenset(but)))
 
 
-def _forbid(event: str, arguments: tuple[object, ...]) -> None:
+def _forbid(but: frozenset[str], event: str, arguments: tuple[object, ...]) -> None:
     if event == "socket.connect" or event.startswith("socket.sendto"):
         address = arguments[1]
-        if isinstance(address, tuple) and not _is_local(str(address[0])):
+        if isinstance(address, tuple) and not (
+            _is_local(str(address[0])) or _is_one_of(but, str(address[0]))
+        ):
             raise PermissionError("privacy is local_only: no connection elsewhere")
-    elif event == "socket.getaddrinfo" and not _is_local(str(arguments[0])):
+    elif event == "socket.getaddrinfo" and not (_is_local(str(arguments[0])) or str(arguments[0]) in but):
         raise PermissionError("privacy is local_only: no look-up of other machines")
+
+
+def _is_one_of(hosts: Collection[str], address: str) -> bool:
+    """Whether ``address`` is one of ``hosts``, or what one of their names stands for now."""
+    if address in hosts:
+        return True
+    for host in hosts:
+        with contextlib.suppress(OSError):
+            if any(found[4][0] == address for found in socket.getaddrinfo(host, None)):
+                return True
+    return False
 
 
 def _is_local(host: str) -> bool:

@@ -109,25 +109,53 @@ async def test_personal_data_reaches_neither_disk_nor_backend(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    "settings",
+    ("settings", "path"),
     [
-        {"judge": {"use": "openai"}},
-        {"judge": {"use": "openai", "base_url": "https://api.example.com/v1"}},
-        {"judge": {"use": "cascade"}},
-        {"judge": {"use": "my_judges:Mine"}},
-        {"embedder": {"use": "openai"}},
+        ({"judge": {"use": "openai"}}, "judge.base_url"),
+        ({"judge": {"use": "openai", "base_url": "https://api.example.com/v1"}}, "judge.base_url"),
+        ({"judge": {"use": "openai", "base_url": "http://127.0.0.1@example.com/v1"}}, "judge.base_url"),
+        ({"judge": {"use": "openai", "base_url": "http://localhost.example.com/v1"}}, "judge.base_url"),
+        ({"judge": {"use": "openai", "base_url": "http://10.0.0.7:8000/v1"}}, "judge.base_url"),
+        ({"judge": {"use": "cascade"}}, "judge.base_url"),
+        ({"judge": {"use": "my_judges:Mine"}}, "judge.use"),
+        ({"embedder": {"use": "openai"}}, "embedder.base_url"),
+        ({"embedder": {"use": "my_embedders:Mine"}}, "embedder.use"),
     ],
 )
-def test_local_only_does_not_go_with_a_judge_elsewhere(settings: dict[str, object]) -> None:
-    """An error at start, not a quiet exception to the rule."""
-    with pytest.raises(ConfigError, match="local_only"):
+def test_local_only_does_not_go_with_a_judge_elsewhere(settings: dict[str, object], path: str) -> None:
+    """An error at start that names the key, not a quiet exception to the rule."""
+    with pytest.raises(ConfigError, match="local_only") as caught:
         load(None, {"privacy": "local_only", **settings}, {})
+    assert caught.value.path == path
 
 
-def test_local_only_allows_a_judge_on_this_machine() -> None:
+@pytest.mark.parametrize("use", ["openai", "cascade"])
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]"])
+def test_local_only_allows_a_judge_on_this_machine(use: str, host: str) -> None:
     """A model served on loopback is no call elsewhere."""
-    judge = {"use": "openai", "base_url": "http://127.0.0.1:8000/v1"}
-    assert load(None, {"privacy": "local_only", "judge": judge}, {}).judge.use == "openai"
+    judge = {"use": use, "base_url": f"http://{host}:8000/v1"}
+    assert load(None, {"privacy": "local_only", "judge": judge}, {}).judge.use == use
+
+
+@pytest.mark.parametrize(
+    ("action", "is_allowed"),
+    [
+        ("socket.create_connection(('192.0.2.7', 80), 0.2)", True),
+        ("socket.create_connection(('192.0.2.8', 80), 0.2)", False),
+        ("socket.getaddrinfo('192.0.2.7', 80)", True),
+        ("socket.getaddrinfo('api.example.com', 80)", False),
+    ],
+)
+def test_only_the_hosts_that_are_named_may_be_reached_beside_loopback(action: str, is_allowed: bool) -> None:
+    """By name or address, for the destinations are the user's own; not allowed is refused, not timed out."""
+    code = (
+        "import socket\nfrom ragtrace_collector.privacy import stay_local\n"
+        f"stay_local(['192.0.2.7', 'localhost'])\n{action}"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert ("local_only" in run.stderr) is not is_allowed
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,14 @@ import signal
 from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import click
 
 from ragtrace.model import SpanRecord
 from ragtrace_collector import open_files, otlp
 from ragtrace_collector.config import Config, host_and_port
+from ragtrace_collector.privacy import stay_local
 from ragtrace_collector.service import Collector, Running
 from ragtrace_collector.settings import as_yaml, load
 from ragtrace_collector.stages import JudgedInteraction
@@ -63,6 +65,8 @@ def command(*, file: Path | None, print_config: bool, **flags: Any) -> int:
     os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "false")
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     open_files.raise_limit()
+    if config.privacy == "local_only":
+        stay_local(but=[urlsplit(destination.url).hostname or "" for destination in config.export])
     _run(serve(config))
     return 0
 
