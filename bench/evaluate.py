@@ -3,11 +3,14 @@
     python bench/evaluate.py [ROWS [CALLED_ROWS]]
 
 * embedded: ROWS rows (5,000) judged by the embedded judge in worker processes.
-* openai: CALLED_ROWS rows (1,000), three requests and one for embeddings each, against a loopback server
-  that answers after 100 ms, 32 at a time; the bound is requests x 0.1 s / 32. The time to start
-  (imports, models) is measured by a run of one row and told apart.
+* openai: CALLED_ROWS rows (1,000) against a loopback server that answers after 100 ms, 32 at a time, with the
+  built-in embedder and with the endpoint's, without a reference (two requests a row) and with one (three).
+  The bound is requests x 0.1 s / 32. The time to start (imports, models) is measured by a run of one row and
+  told apart.
 
-Memory is the peak resident size of all its processes, at a tenth of the rows and at all of them.
+Judge and server share the cores here: CPU seconds of both are printed, and what they come to at best on
+these cores. Where that is more than the bound, the cores are the bound.
+Memory is the peak resident size of all processes of the run, at a tenth of the rows, at half and at all.
 """
 
 from __future__ import annotations
@@ -17,11 +20,14 @@ import json
 import multiprocessing
 import os
 import random
+import resource
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -31,58 +37,37 @@ import psutil
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 LATENCY, CONCURRENCY = 0.1, 32
-WORDS = [
-    "refund",
-    "policy",
-    "battery",
-    "invoice",
-    "warranty",
-    "index",
-    "parcel",
-    "customer",
-    "shelf",
-    "order",
-]
-WORDS += [
-    "payment",
-    "city",
-    "train",
-    "museum",
-    "harbour",
-    "engine",
-    "library",
-    "garden",
-    "teacher",
-    "festival",
-]
+WORDS = """refund policy battery invoice warranty index parcel customer shelf order payment city train museum
+harbour engine library garden teacher festival""".split()  # noqa: SIM905
 
 
-def row(number: int, draw: random.Random) -> dict[str, Any]:
+def row(number: int, draw: random.Random, reference: bool) -> dict[str, Any]:
     fact = f"The {' '.join(draw.sample(WORDS, 4))} number {number} takes {draw.randint(2, 40)} days."
     noise = [" ".join(draw.choices(WORDS, k=90)) + "." for _ in range(4)]
     other = f"It covers {' '.join(draw.sample(WORDS, 5))} in {draw.randint(1950, 2020)}."
-    return {
+    made = {
         "question": f"How long does number {number} take?",
         "contexts": [f"{fact} {noise[0]}", *noise[1:]],
         "answer": f"{fact} {other}",
-        "reference": fact,
         "question_type": draw.choice(["factual", "summary"]),
     }
+    return made | {"reference": fact} if reference else made
 
 
 @dataclass(frozen=True)
 class Taken:
     seconds: float
+    cpu: float
     peak_mb: float
     n: int
     calls: int
 
 
-def evaluate(rows: int, *arguments: str) -> Taken:
+def evaluate(rows: int, *arguments: str, reference: bool = True) -> Taken:
     draw = random.Random(rows)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "set.jsonl")
-        path.write_text("".join(json.dumps(row(n, draw)) + "\n" for n in range(rows)))
+        path.write_text("".join(json.dumps(row(n, draw, reference)) + "\n" for n in range(rows)))
         command = [sys.executable, "-m", "ragtrace_collector", "evaluate", str(path), "--json", *arguments]
         command += [
             "--journal",
@@ -90,15 +75,20 @@ def evaluate(rows: int, *arguments: str) -> Taken:
             "--rows",
             str(Path(folder, "out.jsonl")),
         ]
-        began = time.perf_counter()
-        process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, env={**os.environ, "OPENAI_API_KEY": "k"}, text=True
-        )
+        began, before = time.perf_counter(), _children()
+        environment = {**os.environ, "OPENAI_API_KEY": "k"}
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, text=True)
         peak = Peak(process.pid)
         out, _ = process.communicate()
         seconds = time.perf_counter() - began
         summary = json.loads(out)
-        return Taken(seconds, peak.stop(), summary["n"], summary["judge"]["calls"])
+        return Taken(seconds, _children() - before, peak.stop(), summary["n"], summary["judge"]["calls"])
+
+
+def _children() -> float:
+    """CPU seconds of the processes that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 class Peak:
@@ -126,6 +116,7 @@ class Peak:
 
 def serve(pipe: Connection) -> None:
     """An honest model behind an OpenAI-compatible endpoint that takes its time."""
+    import uvloop
     from aiohttp import web
     from servers.openai_chat import Seen, _completion, good_reply
 
@@ -153,29 +144,63 @@ def serve(pipe: Connection) -> None:
         pipe.send(runner.addresses[0][1])
         await asyncio.Event().wait()
 
-    asyncio.run(run())
+    uvloop.run(run())
+
+
+@contextmanager
+def served() -> Iterator[tuple[str, psutil.Process]]:
+    ours, theirs = multiprocessing.get_context("spawn").Pipe()
+    server = multiprocessing.get_context("spawn").Process(target=serve, args=(theirs,), daemon=True)
+    server.start()
+    try:
+        yield f"http://127.0.0.1:{ours.recv()}/v1", psutil.Process(server.pid)
+    finally:
+        server.terminate()
+        server.join()
+
+
+def embedded(rows: int) -> None:
+    sizes = [evaluate(n) for n in (rows // 10, rows // 2, rows)]
+    whole = sizes[-1]
+    print(f"embedded: {whole.n} rows in {whole.seconds:.1f} s, {whole.cpu:.1f} CPU s", end="; peak ")
+    print(", ".join(f"{one.peak_mb:.0f} MB at {one.n}" for one in sizes), flush=True)
+
+
+def openai(rows: int, *, builtin: bool, reference: bool) -> None:
+    with served() as (url, server):
+        judge = ["--judge", "openai", "--model", "m", "--base-url", url, "--concurrency", str(CONCURRENCY)]
+        judge += [] if builtin else ["--embedding-model", "e"]
+        start = evaluate(1, *judge, reference=reference)
+        before = sum(server.cpu_times()[:2])
+        many = evaluate(rows, *judge, reference=reference)
+        served_for = sum(server.cpu_times()[:2]) - before
+    calls = many.calls + (0 if builtin else many.n)
+    bound, net = calls * LATENCY / CONCURRENCY, many.seconds - start.seconds
+    least = (many.cpu - start.cpu + served_for) / (os.cpu_count() or 1)
+    print(
+        f"openai, {'built-in' if builtin else 'endpoint'} embedder: {many.n} rows, {calls} requests:", end=" "
+    )
+    print(
+        f"{net:.1f} s (+ {start.seconds:.1f} s to start), bound {bound:.1f} s, ratio {net / bound:.2f};",
+        end=" ",
+    )
+    print(
+        f"CPU a row {(many.cpu - start.cpu) / rows * 1e3:.1f} ms, server {served_for / rows * 1e3:.1f} ms,",
+        end=" ",
+    )
+    print(f"which takes {least:.1f} s on {os.cpu_count()} cores; peak {many.peak_mb:.0f} MB", flush=True)
 
 
 def main() -> None:
     rows = int(sys.argv[1]) if len(sys.argv) > 1 else 5_000
     called = int(sys.argv[2]) if len(sys.argv) > 2 else 1_000
-    few, all_rows = evaluate(rows // 10), evaluate(rows)
-    print(f"embedded: {all_rows.n} rows in {all_rows.seconds:.1f} s on {os.cpu_count()} cores", end="; ")
-    print(f"peak {few.peak_mb:.0f} MB at {few.n} rows, {all_rows.peak_mb:.0f} MB at {all_rows.n}", flush=True)
-
-    ours, theirs = multiprocessing.get_context("spawn").Pipe()
-    server = multiprocessing.get_context("spawn").Process(target=serve, args=(theirs,), daemon=True)
-    server.start()
-    url = f"http://127.0.0.1:{ours.recv()}/v1"
-    judge = ("--judge", "openai", "--model", "m", "--base-url", url, "--concurrency", str(CONCURRENCY))
-    judge += ("--embedding-model", "e")
-    start, many = evaluate(1, *judge), evaluate(called, *judge)
-    server.terminate()
-    bound = (many.calls + many.n) * LATENCY / CONCURRENCY
-    net = many.seconds - start.seconds
-    print(f"openai: {many.n} rows, {many.calls} requests in {many.seconds:.1f} s,", end=" ")
-    print(f"{start.seconds:.1f} s of it start; {net:.1f} s without it, bound {bound:.1f} s,", end=" ")
-    print(f"ratio {net / bound:.2f}; peak {many.peak_mb:.0f} MB")
+    print("load", os.getloadavg())
+    if rows:
+        embedded(rows)
+    for reference in (False, True):
+        for builtin in (True, False):
+            openai(called, builtin=builtin, reference=reference)
+    print("load", os.getloadavg())
 
 
 if __name__ == "__main__":

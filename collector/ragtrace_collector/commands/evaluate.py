@@ -45,7 +45,9 @@ INTERRUPTED = 130
 @click.option(
     "--row-timeout", type=click.FloatRange(min=0.1), default=120.0, show_default=True, help="Seconds."
 )
-@click.option("--processes", type=click.IntRange(1, 256), help="Worker processes of the embedded judge.")
+@click.option(
+    "--processes", type=click.IntRange(1, 256), help="Worker processes; by default what the cores bear."
+)
 @click.option(
     "--journal",
     type=click.Path(path_type=Path),

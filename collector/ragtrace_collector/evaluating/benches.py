@@ -1,31 +1,24 @@
-"""Where rows are judged: in this process for a judge that waits for an endpoint, in worker processes for one
-that computes."""
+"""Where rows are judged: on this process's loop, or shared out to worker processes."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 import multiprocessing
 import os
-import signal
 import threading
-import time
-from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, replace
-from multiprocessing.connection import wait
-from typing import Literal, Protocol
+from contextlib import suppress
+from dataclasses import replace
+from typing import Protocol
 
-from ragtrace.embedders.embedded import EmbeddedEmbedder
 from ragtrace.errors import ConfigError
-from ragtrace.evaluation import Evaluator
-from ragtrace.judges import create
-from ragtrace.metrics import by_name
-from ragtrace.model import Evaluation, Interaction, JudgeInfo, Language, Status, Unscored
-from ragtrace.records import evaluation_to_dict
-from ragtrace.refusals import with_refusal
+from ragtrace.model import Interaction, JudgeInfo
 from ragtrace_collector.commands.judging import Judging
+from ragtrace_collector.evaluating.measuring import Measuring
+from ragtrace_collector.evaluating.worker import Assignment, serve
+
+_SECONDS_TO_END = 5.0
+_AT_ONCE_A_PROCESS = 16
+"""Judgements at once that one process has the CPU time for, where a request takes a tenth of a second."""
 
 
 class Bench(Protocol):
@@ -46,21 +39,12 @@ class Bench(Protocol):
         """Free what it holds; may be called twice."""
 
 
-@dataclass(frozen=True, slots=True)
-class Measuring:
-    """What rows are measured by. ``row_timeout`` is in seconds, ``None`` = no limit."""
-
-    metrics: tuple[str, ...]
-    language: Language | Literal["auto"] = "auto"
-    row_timeout: float | None = 120.0
-
-
 class LocalBench:
-    """Judges on this process's loop: what it waits for is an endpoint."""
+    """Judges on this process's loop."""
 
     def __init__(self, made: Judging, measuring: Measuring) -> None:
         self._made, self._measuring = made, measuring
-        self._evaluator = _evaluator(made, measuring)
+        self._evaluator = measuring.evaluator(made)
 
     @property
     def width(self) -> int:
@@ -74,7 +58,7 @@ class LocalBench:
 
     async def evaluate(self, row: Interaction) -> str:
         """See :class:`Bench`."""
-        return _record(await _judged(self._evaluator, row, self._measuring))
+        return await self._measuring.record(self._evaluator, row)
 
     async def aclose(self) -> None:
         """See :class:`Bench`."""
@@ -82,25 +66,20 @@ class LocalBench:
 
 
 class PoolBench:
-    """The embedded judge in as many processes as there are cores.
+    """Judges in worker processes, each with a loop of its own and its share of ``at_once`` judgements.
 
-    They are spawned, so that nothing of this process is copied, and end with it, however it ends.
+    They are spawned, so that nothing of this process is copied, and end with it, however it ends. Made inside
+    a running event loop. ``info`` says who judges.
     """
 
-    def __init__(self, measuring: Measuring, processes: int | None = None) -> None:
-        self._processes = processes or _cores()
-        self._info = _evaluator(_embedded(), measuring).judge_info
-        self._pool = ProcessPoolExecutor(
-            self._processes,
-            mp_context=multiprocessing.get_context("spawn"),
-            initializer=_start,
-            initargs=(measuring,),
-        )
+    def __init__(self, assignment: Assignment, processes: int, at_once: int, info: JudgeInfo) -> None:
+        self._info, self._width = info, at_once
+        self._workers = [_Worker(_share(assignment, part)) for part in shares(at_once, processes)]
 
     @property
     def width(self) -> int:
-        """Twice the processes: each has its next row waiting."""
-        return 2 * self._processes
+        """Judgements at once in all processes together."""
+        return self._width
 
     @property
     def judge(self) -> JudgeInfo:
@@ -108,87 +87,110 @@ class PoolBench:
         return self._info
 
     async def evaluate(self, row: Interaction) -> str:
-        """See :class:`Bench`.
+        """See :class:`Bench`; by the worker that has the least to do.
 
         Raises:
             ConfigError: a worker process died (out of memory?).
         """
-        try:
-            return await asyncio.get_running_loop().run_in_executor(self._pool, _work, row)
-        except BrokenProcessPool as error:
-            raise ConfigError("a worker process died; --processes 1 needs the least memory") from error
+        return await min(self._workers, key=lambda worker: worker.load).evaluate(row)
 
     async def aclose(self) -> None:
         """See :class:`Bench`."""
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        await asyncio.gather(*(worker.aclose() for worker in self._workers))
 
 
-def _cores() -> int:
+class _Worker:
+    """This process's end of one worker."""
+
+    def __init__(self, assignment: Assignment) -> None:
+        spawning = multiprocessing.get_context("spawn")
+        self._pipe, theirs = spawning.Pipe()
+        self._process = spawning.Process(target=serve, args=(theirs, assignment), daemon=True)
+        self._process.start()
+        theirs.close()
+        self._loop = asyncio.get_running_loop()
+        self._waiting: dict[int, asyncio.Future[str]] = {}
+        self._handed_over = 0
+        self._is_lost = False
+        threading.Thread(target=self._listen, name="ragtrace-records", daemon=True).start()
+
+    @property
+    def load(self) -> int:
+        """Rows that it is at."""
+        return len(self._waiting)
+
+    async def evaluate(self, row: Interaction) -> str:
+        """The row's record.
+
+        Raises:
+            ConfigError: the process died.
+        """
+        self._handed_over += 1
+        number = self._handed_over
+        waiting: asyncio.Future[str] = self._loop.create_future()
+        self._waiting[number] = waiting
+        try:
+            # Short: at the other end a thread does nothing but take rows.
+            self._pipe.send((number, row))
+        except OSError:
+            self._lose()
+        if self._is_lost:
+            self._lose()
+        try:
+            return await waiting
+        finally:
+            self._waiting.pop(number, None)
+
+    async def aclose(self) -> None:
+        """End the process, and what it is at."""
+        with suppress(OSError):
+            self._pipe.send(None)
+        await asyncio.to_thread(self._process.join, _SECONDS_TO_END)
+        if self._process.is_alive():
+            self._process.kill()
+
+    def _listen(self) -> None:
+        with suppress(RuntimeError):  # the loop has ended
+            while True:
+                try:
+                    number, record = self._pipe.recv()
+                except (EOFError, OSError):
+                    break
+                self._loop.call_soon_threadsafe(self._settle, number, record)
+            self._loop.call_soon_threadsafe(self._lose)
+
+    def _settle(self, number: int, record: str) -> None:
+        waiting = self._waiting.get(number)
+        if waiting is not None and not waiting.done():
+            waiting.set_result(record)
+
+    def _lose(self) -> None:
+        self._is_lost = True
+        for waiting in self._waiting.values():
+            if not waiting.done():
+                waiting.set_exception(
+                    ConfigError("a worker process died; --processes 1 needs the least memory")
+                )
+
+
+def shares(total: int, parts: int) -> list[int]:
+    """``total`` in ``parts`` that differ by one at most, none empty: 32 in 3 → [11, 11, 10]."""
+    parts = max(1, min(parts, total))
+    return [total // parts + (number < total % parts) for number in range(parts)]
+
+
+def processes_for(at_once: int, rows: int, wanted: int | None) -> int:
+    """How many processes judge ``rows`` rows, ``at_once`` at a time, where the judge waits for an endpoint:
+    as many as are ``wanted``, else one for every 16 judgements at once, up to one a core."""
+    if wanted is not None:
+        return min(wanted, at_once, rows)
+    return max(1, min(cores(), -(-at_once // _AT_ONCE_A_PROCESS), rows // _AT_ONCE_A_PROCESS))
+
+
+def cores() -> int:
+    """The cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _embedded() -> Judging:
-    return Judging(create("embedded", {}), EmbeddedEmbedder(), 1)
-
-
-def _evaluator(made: Judging, measuring: Measuring) -> Evaluator:
-    return Evaluator(
-        made.judge,
-        made.embedder,
-        by_name(measuring.metrics),
-        language=measuring.language,
-        concurrency=made.concurrency,
-    )
-
-
-async def _judged(evaluator: Evaluator, row: Interaction, measuring: Measuring) -> Evaluation:
-    limit = measuring.row_timeout
-    found = await evaluator.evaluate(row, None if limit is None else time.monotonic() + limit)
-    return _without_answer(found) if row.error is not None and row.answer is None else with_refusal(found)
-
-
-def _without_answer(evaluation: Evaluation) -> Evaluation:
-    """Where the app raised, every metric lacks a number that it should have: coverage must say so."""
-    outcomes = {name: Unscored(name, Status.SKIPPED, "app_failed") for name in evaluation.outcomes}
-    return replace(evaluation, outcomes=outcomes)
-
-
-def _record(evaluation: Evaluation) -> str:
-    return json.dumps(evaluation_to_dict(evaluation), ensure_ascii=False, allow_nan=False)
-
-
-# --- in a worker process ----------------------------------------------------------------------------------
-
-_seat: list[tuple[asyncio.AbstractEventLoop, Evaluator, Measuring]] = []
-"""The worker's own evaluator, made once by its initializer."""
-
-
-def _start(measuring: Measuring) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group: the parent decides
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    _seat.append((asyncio.new_event_loop(), _evaluator(_embedded(), measuring), measuring))
-
-
-def _end_with_parent() -> None:
-    """A pool's process waits for work for ever, even where the one that gives it was killed."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        wait([parent.sentinel])
-        os._exit(1)
-
-
-def _work(row: Interaction) -> str:
-    loop, evaluator, measuring = _seat[0]
-    return _record(loop.run_until_complete(_judged(evaluator, row, measuring)))
-
-
-def known_metrics(ks: Sequence[int], *, has_gold: bool) -> tuple[str, ...]:
-    """The names of what a set is measured by: the default metrics, and with gold documents the retrieval
-    measures at each cut-off of ``ks``."""
-    from ragtrace.metrics import DEFAULT_METRICS
-
-    names = [metric.name for metric in DEFAULT_METRICS]
-    if has_gold:
-        measures = ("hit", "mrr", "ndcg", "precision", "recall")
-        names += ["mrr", *(f"{measure}@{k}" for measure in measures for k in ks)]
-    return tuple(names)
+def _share(assignment: Assignment, at_once: int) -> Assignment:
+    return replace(assignment, judging={**assignment.judging, "concurrency": at_once})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -22,12 +21,17 @@ from ragtrace.model import Language
 from ragtrace.refusals import METRIC as REFUSAL
 from ragtrace_collector.commands.judging import make_judge
 from ragtrace_collector.evaluating.app import App, load_app
-from ragtrace_collector.evaluating.benches import Bench, LocalBench, Measuring, PoolBench, known_metrics
+from ragtrace_collector.evaluating.benches import Bench, LocalBench, PoolBench, cores, processes_for
 from ragtrace_collector.evaluating.gates import Gate, read_gates
 from ragtrace_collector.evaluating.journal import Forgetful, Journal
+from ragtrace_collector.evaluating.measuring import Measuring, known_metrics
 from ragtrace_collector.evaluating.report import Report
 from ragtrace_collector.evaluating.run import Progress, Run
 from ragtrace_collector.evaluating.sets import open_set
+from ragtrace_collector.evaluating.worker import Assignment
+
+_FOR_POOLS = frozenset({"openai", "cascade"})
+"""Judges that wait for an endpoint, and can be made anew in another process."""
 
 
 @dataclass(slots=True)
@@ -84,11 +88,23 @@ class Job:
             return self._sum_up(run)
 
     def _bench(self, journal: Journal) -> Bench:
-        if self.judging["kind"] == "embedded":
-            make_judge(**self.judging)  # its flags are checked there
-            return PoolBench(self.measuring, min(self.processes or len(self.rows.rows), _most_processes()))
+        """Where to judge: a judge that computes in as many processes as there are cores, a model's replies in
+        as many as they need, a judge of the user's own, of which nothing is known, in this process."""
+        kind, rows = self.judging["kind"], len(self.rows.rows)
         store = Forgetful(journal) if self.fresh else journal
-        return LocalBench(make_judge(**self.judging, store=store), self.measuring)
+        made = make_judge(**self.judging, store=None if kind == "embedded" else store)
+        bench = LocalBench(made, self.measuring)
+        if kind == "embedded":
+            processes = min(self.processes or rows, rows, cores())
+            assignment = Assignment(self.judging, self.measuring)
+            return PoolBench(
+                assignment, processes, 2 * processes, bench.judge
+            )  # each has its next row waiting
+        processes = processes_for(made.concurrency, rows, self.processes) if kind in _FOR_POOLS else 1
+        if processes == 1:
+            return bench
+        assignment = Assignment(self.judging, self.measuring, self.journal, self.fresh)
+        return PoolBench(assignment, processes, made.concurrency, bench.judge)
 
     def _check_comparison(self, bench: Bench) -> None:
         if self.baseline is None:
@@ -215,10 +231,6 @@ def read_baseline(path: Path) -> RowNumbers:
     return numbers
 
 
-def _most_processes() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 @contextmanager
 def _rows_file(path: Path | None) -> Iterator[Callable[[dict[str, Any]], None]]:
     """Writes records to ``path`` as JSON lines; the file is there when it is whole.
@@ -244,14 +256,14 @@ def _write_line(out: Any, record: dict[str, Any]) -> None:
 
 @contextmanager
 def _bar(total: int, *, quiet: bool) -> Iterator[Callable[[Progress], None]]:
-    """A progress bar on stderr, where that is a terminal."""
+    """A progress bar on stderr, where that is a terminal; elsewhere it says only that a run is to stop."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 
     console = Console(stderr=True)
     if quiet or not console.is_terminal:
-        yield lambda _: None
+        yield _say_when_stopped()
         return
     columns = (
         TextColumn("{task.description}"),
@@ -268,3 +280,15 @@ def _bar(total: int, *, quiet: bool) -> Iterator[Callable[[Progress], None]]:
             bar.update(task, completed=progress.done, note="finishing …" if progress.stopped else note)
 
         yield watch
+
+
+def _say_when_stopped() -> Callable[[Progress], None]:
+    said = False
+
+    def watch(progress: Progress) -> None:
+        nonlocal said
+        if progress.stopped and not said:
+            said = True
+            click.echo("ragtrace: finishing the rows at work; interrupt again to leave them", err=True)
+
+    return watch

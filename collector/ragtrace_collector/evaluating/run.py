@@ -8,14 +8,14 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from typing import Any, Protocol
 
 from ragtrace.dataset import row_key, with_document_ids
 from ragtrace.model import Interaction, Status
 from ragtrace.records import interaction_to_dict
-from ragtrace_collector.evaluating.benches import Bench, Measuring
+from ragtrace_collector.evaluating.benches import Bench
 from ragtrace_collector.evaluating.journal import Journal, content_key
+from ragtrace_collector.evaluating.measuring import RECORDS, Measuring
 
 _RETRIED = (Status.JUDGE_ERROR, Status.TIMED_OUT)
 """Outcomes that the next run tries anew: the endpoint may be back."""
@@ -47,7 +47,7 @@ class Progress:
 
 @dataclass
 class Run:
-    """A run. ``watch`` is called after each row; ``fresh`` pays for everything anew."""
+    """A run. ``watch`` is called after each row, and when it is to stop; ``fresh`` pays for all anew."""
 
     rows: Sequence[Interaction]
     bench: Bench
@@ -67,7 +67,7 @@ class Run:
         self.progress = Progress(len(self.rows))
         self._keys = [None] * len(self.rows)
         judge = self.bench.judge
-        self._meaning = (judge.kind, judge.revision, version("ragtrace"), *self.measuring.metrics)
+        self._meaning = (judge.kind, judge.revision, str(RECORDS), *self.measuring.metrics)
         self._meaning += (self.measuring.language,)
 
     async def work(self) -> None:
@@ -98,6 +98,7 @@ class Run:
 
     def _stop(self) -> None:
         self.progress.stopped = True
+        self.watch(self.progress)
 
     async def _row(self, number: int) -> None:
         row = await self._answered(number)
