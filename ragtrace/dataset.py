@@ -13,10 +13,10 @@ import hashlib
 import io
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from ragtrace import set_labels as labels
 from ragtrace.errors import InputError, MissingExtra
@@ -26,6 +26,7 @@ from ragtrace.records import interaction_to_dict
 from ragtrace.rows import FIELDS, interaction_from_row
 
 _SHOWN = 20
+_NONE_AT_ALL = ""
 _LISTS = frozenset(
     name for field in ("documents", "ids", "gold", "history", "reference") for name in FIELDS[field]
 )
@@ -34,12 +35,23 @@ _ENCODINGS = ("utf-8-sig", "gb18030")
 """GB18030 is what Excel writes on a Chinese machine."""
 
 
+class Rows(Protocol):
+    """Where rows are kept: what a list can, as far as a set needs it."""
+
+    def append(self, row: Interaction, /) -> None:
+        """Add one at the end."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, place: int, /) -> Interaction: ...
+    def __iter__(self) -> Iterator[Interaction]: ...
+
+
 @dataclass(frozen=True, slots=True)
 class EvaluationSet:
     """The good rows of a set in their order, and why the others are none."""
 
     name: str
-    rows: tuple[Interaction, ...]
+    rows: Rows
     problems: tuple[InputError, ...] = ()
 
     @property
@@ -49,7 +61,12 @@ class EvaluationSet:
 
 
 def read_set(
-    source: str | Path, *, lenient: bool = False, needs_answers: bool = True, id_field: str | None = None
+    source: str | Path,
+    *,
+    lenient: bool = False,
+    needs_answers: bool = True,
+    id_field: str | None = None,
+    kept_in: Callable[[], Rows] = list,
 ) -> EvaluationSet:
     """Read a set.
 
@@ -59,6 +76,7 @@ def read_set(
         needs_answers: a row without an answer is bad; false where the answers are yet to be made.
         id_field: dotted path inside a document whose value is the id that gold ids mean
             (``metadata.source``).
+        kept_in: makes what the rows are kept in.
 
     Raises:
         InputError: the source cannot be read, holds no row, or, unless ``lenient``, a bad row; names each
@@ -66,7 +84,14 @@ def read_set(
         MissingExtra: a Hugging Face data set without the ``datasets`` library.
     """
     name = str(source)
-    return validated(_raw_rows(source), name, lenient=lenient, needs_answers=needs_answers, id_field=id_field)
+    return validated(
+        _raw_rows(source),
+        name,
+        lenient=lenient,
+        needs_answers=needs_answers,
+        id_field=id_field,
+        kept_in=kept_in,
+    )
 
 
 def validated(
@@ -76,13 +101,14 @@ def validated(
     lenient: bool = False,
     needs_answers: bool = True,
     id_field: str | None = None,
+    kept_in: Callable[[], Rows] = list,
 ) -> EvaluationSet:
     """The set of numbered ``rows``: objects, interactions, or the error that stands for one.
 
     Raises:
         InputError: as :func:`read_set`.
     """
-    good: list[Interaction] = []
+    good = kept_in()
     bad: list[InputError] = []
     for number, row in rows:
         try:
@@ -95,8 +121,10 @@ def validated(
     if not good:
         raise InputError("no row" + (f"; the first problem: {bad[0]}" if bad else ""), name)
     if id_field is not None:
-        good = list(with_ids(good, id_field, name))
-    return EvaluationSet(name, tuple(good), tuple(bad))
+        unnamed, good = good, kept_in()
+        for row in with_ids(unnamed, id_field, name):
+            good.append(row)
+    return EvaluationSet(name, good, tuple(bad))
 
 
 def read_row(row: object, source: str = "", number: int | None = None) -> Interaction:
@@ -157,7 +185,7 @@ def is_unanswerable(row: Interaction) -> bool:
     return row.metadata.get("question_type") == labels.UNANSWERABLE
 
 
-def with_ids(rows: Sequence[Interaction], id_field: str, name: str = "") -> Iterator[Interaction]:
+def with_ids(rows: Rows | Sequence[Interaction], id_field: str, name: str = "") -> Iterator[Interaction]:
     """The rows with each document's id read from ``id_field``, for sets whose gold ids name files or pages.
 
     A document without the field keeps its id.
@@ -165,8 +193,8 @@ def with_ids(rows: Sequence[Interaction], id_field: str, name: str = "") -> Iter
     Raises:
         InputError: there are documents, and not one has the field.
     """
-    documents = [document for row in rows for document in row.documents or ()]
-    if documents and all(_id_inside(document, id_field) is None for document in documents):
+    found = (_id_inside(document, id_field) for row in rows for document in row.documents or ())
+    if next(found, _NONE_AT_ALL) is None and all(one is None for one in found):
         raise InputError(f"no document has {id_field}", name)
     for row in rows:
         yield with_document_ids(row, id_field)

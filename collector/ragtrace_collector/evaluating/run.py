@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from ragtrace.dataset import row_key, with_document_ids
+from ragtrace.dataset import Rows, row_key, with_document_ids
 from ragtrace.model import Interaction, Status
 from ragtrace.records import interaction_to_dict
 from ragtrace_collector.evaluating.benches import Bench
@@ -49,7 +49,7 @@ class Progress:
 class Run:
     """A run. ``watch`` is called after each row, and when it is to stop; ``fresh`` pays for all anew."""
 
-    rows: Sequence[Interaction]
+    rows: Rows
     bench: Bench
     measuring: Measuring
     journal: Journal

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 from ragtrace.dataset import EvaluationSet, read_set, validated
 from ragtrace.errors import InputError
+from ragtrace_collector.evaluating.row_file import RowFile
 from ragtrace_collector.inputs import Inputs
 
 _PEEK = 1 << 16
@@ -20,13 +22,14 @@ def open_set(source: str, *, lenient: bool, needs_answers: bool, id_field: str |
         InputError: it cannot be read, or holds a bad row.
     """
     path = Path(source)
-    if path.is_file() and _is_otlp(path):
-        inputs = Inputs()
-        inputs.read(path)
-        errors = [InputError(problem.reason, problem.source, problem.line) for problem in inputs.problems]
-        rows = enumerate([*inputs.interactions(), *errors], start=1)
-        return validated(rows, source, lenient=lenient, needs_answers=needs_answers, id_field=id_field)
-    return read_set(source, lenient=lenient, needs_answers=needs_answers, id_field=id_field)
+    options: dict[str, Any] = {"lenient": lenient, "needs_answers": needs_answers, "id_field": id_field}
+    if not (path.is_file() and _is_otlp(path)):
+        return read_set(source, **options, kept_in=RowFile)
+    inputs = Inputs()
+    inputs.read(path)
+    errors = [InputError(problem.reason, problem.source, problem.line) for problem in inputs.problems]
+    rows = enumerate([*inputs.interactions(), *errors], start=1)
+    return validated(rows, source, **options, kept_in=RowFile)
 
 
 def _is_otlp(path: Path) -> bool:
