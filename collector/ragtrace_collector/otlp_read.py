@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from ragtrace.errors import TooLarge
+from ragtrace.errors import MalformedOtlp, TooLarge
 from ragtrace.model import AttributeValue, LogRecord, SpanEvent, SpanLink, SpanRecord
 from ragtrace_collector import otlp_schema as schema
 from ragtrace_collector.otlp_frames import RawSpan, split
@@ -126,15 +127,18 @@ def read_span(span: RawSpan) -> SpanRecord:
 def read_attributes(span: RawSpan, keys: Collection[str]) -> dict[str, AttributeValue]:
     """Those attributes of a span whose key is one of ``keys``; the rest is not decoded.
 
+    One whose value cannot be read is left out: the span that carries it is taken already, and has to leave.
+
     Raises:
         MalformedOtlp: the span's bytes are no span.
     """
     wanted = {key.encode(): key for key in keys}
-    return {
-        wanted[attribute.key]: decode_value(parse(schema.AnyValue, attribute.value))
-        for attribute in parse(schema.ShallowSpan, span.data).attributes
-        if attribute.key in wanted
-    }
+    found: dict[str, AttributeValue] = {}
+    for attribute in parse(schema.ShallowSpan, span.data).attributes:
+        if attribute.key in wanted:
+            with suppress(MalformedOtlp):
+                found[wanted[attribute.key]] = decode_value(parse(schema.AnyValue, attribute.value))
+    return found
 
 
 def read_spans(body: bytes) -> list[SpanRecord]:

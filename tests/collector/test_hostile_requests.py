@@ -9,11 +9,13 @@ import io
 import json
 import zlib
 from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 from typing import Any
 
 import grpc
 import pytest
 import pytest_asyncio
+from collector.collector_rig import backend, eventually, running
 from collector.otlp_peers import encoded_request
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,6 +29,7 @@ from ragtrace_collector import otlp, otlp_density, otlp_read
 from ragtrace_collector.otlp_wire import delimited
 from ragtrace_collector.receivers import Endpoint, Limits
 from ragtrace_collector.receivers.content import decode_content, decode_message
+from ragtrace_collector.telemetry import Figure, unaccounted
 
 MIB = 2**20
 LIMITS = Limits(body=16 * MIB, json=16 * MIB, header=8_192, body_time=0.3, head_time=0.3, idle=0.3)
@@ -34,12 +37,12 @@ PROTOBUF, JSON = over_http.PROTOBUF, over_http.JSON
 EMPTY = b"\x00"
 
 
-def nested(depth: int) -> bytes:
+def nested(depth: int, key: str = "input.value") -> bytes:
     """A request with one attribute that is a list in a list in a list …"""
     value = b""
     for _ in range(depth):
         value = delimited(5, delimited(1, value))
-    return in_span(delimited(9, delimited(1, b"input.value") + delimited(2, value)))
+    return in_span(delimited(9, delimited(1, key.encode()) + delimited(2, value)))
 
 
 def in_span(fields: bytes) -> bytes:
@@ -157,6 +160,19 @@ async def test_depth_costs_nothing(depth: int, http: over_http.Station, rpc: ove
     else:
         with pytest.raises(MalformedOtlp):
             otlp.read_span(span)
+
+
+@pytest.mark.usefixtures("judges")
+@pytest.mark.parametrize("key", ["input.value", "openinference.span.kind", "gen_ai.operation.name"])
+async def test_a_span_that_cannot_be_read_leaves_and_is_accounted_for(key: str, tmp_path: Path) -> None:
+    """Wherever the depth is: it is acknowledged, delivered, and neither held nor left in the spool."""
+    async with backend() as behind, running(behind, spool=str(tmp_path / "spool")) as rig:
+        assert await rig.post(nested(200, key)) == 200
+        await behind.until(lambda it: b"\1" * 16 in b"".join(it.bodies))
+        telemetry = rig.collector.telemetry
+        await eventually(lambda: telemetry.value(Figure.FORWARDED) == 1)
+        await eventually(lambda: not telemetry.value(Figure.HELD) + telemetry.value(Figure.SPOOLED))
+        assert unaccounted(telemetry) == 0
 
 
 @pytest.mark.parametrize("depth", [1_000, 10_000, 200_000])
