@@ -90,6 +90,7 @@ def _run(name: str, folder: Path, seconds: float) -> str:
         f"-max_len={LONGEST_INPUT}",
         f"-rss_limit_mb={MEMORY_MIB}",
         f"-timeout={HUNG_SECONDS}",
+        f"-report_slow_units={10 * HUNG_SECONDS}",  # by the wall clock, which says little at low priority
         f"-artifact_prefix={folder}/",
         f"-dict={_dictionary(folder)}",
         "-print_final_stats=1",
@@ -98,7 +99,8 @@ def _run(name: str, folder: Path, seconds: float) -> str:
         command, stderr=subprocess.STDOUT, stdout=subprocess.PIPE, check=False, preexec_fn=lambda: os.nice(15)
     )
     told = run.stdout.decode("utf-8", "replace")
-    (folder / "log").write_text(told, encoding="utf-8")
+    with (folder / "log").open("a", encoding="utf-8") as log:
+        log.write(told)
     return told
 
 
@@ -138,7 +140,7 @@ def _add(report: Report, told: str) -> None:
     report.inputs = max(report.inputs, last(r"\bcorp: (\d+)"))
     report.peak_mib = max(report.peak_mib, last(r"stat::peak_rss_mb:\s+(\d+)"), last(r"rss: (\d+)Mb"))
     report.slowest_cpu = max([report.slowest_cpu, *map(float, re.findall(r"slowest: ([\d.]+)", told))])
-    artifact = re.search(r"Test unit written to (\S+)", told)
+    artifact = re.search(r"Test unit written to (\S+/(?:crash|timeout|oom|leak)-\S+)", told)
     if artifact:
         error = re.findall(r"^(\w*(?:Error|Exception|Hang)\b.*)$", told, re.MULTILINE)
         report.findings.append(f"{error[-1] if error else 'no exception'} ({artifact[1]})")
