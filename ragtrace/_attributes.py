@@ -83,20 +83,36 @@ def document_attributes(
     """Documents as flat OpenInference keys under ``flat`` where ``room`` attributes hold them, else as JSON.
 
     The JSON form goes to ``packed``, also for a document that has no key at all and for an empty list: the
-    flat form could not tell them from nothing recorded.
+    flat form could not tell them from nothing recorded. Metadata are a key each where there is room for that,
+    else one JSON list for all documents.
     """
     out: dict[str, Any] = {}
+    each = len(documents) * len(_DOCUMENT_NAMES) <= room or _width(documents) <= room
     for index, document in enumerate(documents):
         before = len(out)
-        _add_fields(out, document, _keys(flat, index), text)
+        _add_fields(out, document, _keys(flat, index), text, each)
         if len(out) == before or len(out) > room:
             return {packed: _packed(documents, flat, text)}
     if not out:
         return {packed: "[]"}
-    if text.captures and any(document.metadata for document in documents):
+    if not each and text.captures and any(document.metadata for document in documents):
         key = _METADATA_KEY[packed]
         out[key] = text.json(key, [document.metadata for document in documents])
     return out
+
+
+def _width(documents: Sequence[RetrievedDocument]) -> int:
+    """How many flat keys the documents take, metadata included."""
+    return sum(
+        (document.id != "")
+        + (document.text is not None)
+        + (document.score is not None)
+        + (document.distance is not None)
+        + (document.rerank_score is not None)
+        + bool(document.metadata)
+        + (document.id_source != shown_source(document.id))
+        for document in documents
+    )
 
 
 _METADATA_KEY = {
@@ -117,15 +133,17 @@ _DOCUMENT_NAMES = (
     names.DOCUMENT_DISTANCE,
     names.DOCUMENT_RERANK_SCORE,
     names.DOCUMENT_ID_SOURCE,
+    names.DOCUMENT_METADATA,
 )
 
 
 def _add_fields(
-    out: dict[str, Any], document: RetrievedDocument, keys: tuple[str, ...], text: TextWriter
+    out: dict[str, Any], document: RetrievedDocument, keys: tuple[str, ...], text: TextWriter, metadata: bool
 ) -> None:
-    """Add the flat keys of one document."""
-    id_key, content_key, score_key, distance_key, rerank_key, source_key = keys
-    identity = text.content_id(document)
+    """Add the flat keys of one document, its ``metadata`` among them or not."""
+    id_key, content_key, score_key, distance_key, rerank_key, source_key, metadata_key = keys
+    is_given = document.id_source == "given"
+    identity = document.id if is_given else text.content_id(document)
     if identity:
         out[id_key] = text(id_key, identity)
     if text.captures and document.text is not None:
@@ -138,6 +156,8 @@ def _add_fields(
         out[rerank_key] = document.rerank_score
     if identity and document.id_source != shown_source(identity):
         out[source_key] = document.id_source
+    if metadata and document.metadata and text.captures:
+        out[metadata_key] = text.json(metadata_key, document.metadata)
 
 
 def shown_source(identity: str) -> IdSource:

@@ -91,8 +91,8 @@ DOCUMENTS_METADATA, INPUT_DOCUMENTS_METADATA = (
     "ragtrace.documents.metadata",
     "ragtrace.input_documents.metadata",
 )
-"""JSON list beside flat keys: the metadata of each document, in order. One attribute, because one a document,
-as OpenInference has it, is a sixth of what tracing a retrieval costs; it is read in both places."""
+"""JSON list beside flat keys: the metadata of each document, in order. Where one attribute a document, as
+OpenInference has it, would not fit on the span; it is read in both places."""
 ANSWER = "ragtrace.answer"
 """Only where the answer is not the span's ``output.value``."""
 PARTIAL = "ragtrace.partial"

@@ -6,12 +6,12 @@ Every finder returns the text with the place where it was found, or ``None``; th
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ragtrace.extract.messages import Message, final_reply, last_text, read_messages
-from ragtrace.extract.scopes import Scope, own_answer, own_question
+from ragtrace.extract.scopes import Scope, early, own_answer, own_question
 from ragtrace.extract.shapes import HISTORY_KEYS, QUESTION_KEYS, REWRITTEN_KEYS
 from ragtrace.extract.step import COMPOSITES, Role, Step
 from ragtrace.extract.values import text_or_none, unwrap
@@ -47,18 +47,18 @@ def answering(steps: Sequence[Step]) -> Step | None:
 
 def find_question(scope: Scope, call: Step | None) -> Found | None:
     """The question as the user put it."""
+    inner = [step for step in scope.steps if step.role in COMPOSITES and step is not scope.entry]
+    before = early(scope.steps, inner)
     return (
-        _stated(scope)
+        _stated([*([scope.entry] if scope.entry is not None else []), *before])
         or _of_variables(scope.steps, call)
         or _of_prompt(scope.steps, call)
         or _of_query(scope.steps)
+        or _stated([step for step in inner if step not in before])
     )
 
 
-def _stated(scope: Scope) -> Found | None:
-    entry = scope.entry
-    candidates = [entry] if entry is not None else []
-    candidates += [s for s in scope.steps if s.role in COMPOSITES and s is not entry]
+def _stated(candidates: Iterable[Step]) -> Found | None:
     for step in candidates:
         if (text := step.facts.question) is not None:
             return Found(text, step.source(step.facts.keys.get("question", "question")))

@@ -145,10 +145,19 @@ def _of_loose(tree: Tree, loose: list[Step]) -> list[Scope]:
 
 
 def _head(tree: Tree, steps: Sequence[Step]) -> Step | None:
-    """The one step among loose pieces that states the question, where one does; best one that retrieves."""
+    """The one step among loose pieces that states the question, where one does; best one that retrieves.
+
+    What begins behind the retrieval works on what was found: its input is a document or a prompt.
+    """
     asking = [s for s in steps if s.role in COMPOSITES and own_question(s) is not None]
     retrieving = [s for s in asking if any(map(may_hold, (s, *tree.below(s))))]
-    return next(iter(retrieving or asking), None)
+    return next(iter(retrieving or early(steps, asking)), None)
+
+
+def early(steps: Sequence[Step], asking: Sequence[Step]) -> list[Step]:
+    """Those of ``asking`` that began before anything was retrieved."""
+    first = min((s.span.start_ns for s in steps if s.role is Role.RETRIEVAL), default=None)
+    return [s for s in asking if first is None or s.span.start_ns <= first]
 
 
 def _turns(steps: Sequence[Step]) -> list[tuple[Step, ...]]:

@@ -5,6 +5,7 @@ Names decide, never guesses: a value under an unknown name is no question and no
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -40,6 +41,8 @@ _INPUT_WRAPPERS = (
 _OUTPUT_WRAPPERS = ("update", "data", "value", "return_value", "state")
 _COMPONENT_ANSWERS = ("replies", "answers", "answer", "response")
 _MAX_NESTING = 5
+_REPR = re.compile(r"[A-Z]\w{1,60}\([a-z_]\w{0,60}=")
+"""The repr of an object with named fields: ``StopEvent(result=…``."""
 
 
 def question_in(value: Any, depth: int = 0) -> str | None:
@@ -119,7 +122,7 @@ def _only_text(value: list[Any]) -> str | None:
 
 
 def _is_repr(text: str) -> bool:
-    return text.startswith(("<", "Document(", "ChatMessage(", "NodeWithScore("))
+    return text.startswith(("<", "Document(", "ChatMessage(", "NodeWithScore(")) or bool(_REPR.match(text))
 
 
 def answer_in(value: Any, depth: int = 0) -> str | None:

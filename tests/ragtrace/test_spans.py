@@ -10,6 +10,7 @@ from opentelemetry.sdk.trace import SpanLimits, TracerProvider
 
 from ragtrace import config
 from ragtrace import semconv as names
+from ragtrace._attributes import TextWriter, document_attributes
 from ragtrace.extract import interactions
 from ragtrace.model import GivenCitation, RetrievedDocument, SpanRecord, Turn
 from ragtrace.redact import Redactor
@@ -107,6 +108,30 @@ def test_the_sdks_length_limit_never_breaks_json() -> None:
     assert [row["id"] for row in json.loads(a[names.DOCUMENTS])] == [str(i) for i in range(1, 11)]
 
 
+def test_metadata_are_a_key_each_while_there_is_room() -> None:
+    """As OpenInference has it; then one list for all, then documents and all in one attribute."""
+    settings = config.resolve({})
+    documents = [
+        RetrievedDocument(f"d{i}", i, "text", score=0.5, metadata={"page": i} if i > 1 else {})
+        for i in (1, 2, 3)
+    ]
+
+    def written(room: int) -> dict[str, Any]:
+        out: dict[str, Any] = document_attributes(
+            documents, names.RETRIEVAL_DOCUMENTS, names.DOCUMENTS, TextWriter(settings), room
+        )
+        return out
+
+    wide = written(11)
+    assert json.loads(wide["retrieval.documents.1.document.metadata"]) == {"page": 2}
+    assert "retrieval.documents.0.document.metadata" not in wide
+    assert names.DOCUMENTS_METADATA not in wide
+    listed = written(10)
+    assert json.loads(listed[names.DOCUMENTS_METADATA]) == [{}, {"page": 2}, {"page": 3}]
+    assert not any(key.endswith("document.metadata") for key in listed)
+    assert list(written(8)) == [names.DOCUMENTS]
+
+
 def test_redaction_runs_before_cutting_and_reaches_metadata() -> None:
     """A secret on the edge of the cut does not survive in half; numbers in metadata are looked at too."""
     settings = config.resolve({}, redact=Redactor(key="k"), max_text_length=60)
@@ -118,7 +143,7 @@ def test_redaction_runs_before_cutting_and_reaches_metadata() -> None:
     assert "13812345678" not in everything
     placeholder = a["retrieval.documents.0.document.content"].removeprefix("call ")
     assert placeholder.startswith("<PHONE_")
-    assert json.loads(a[names.DOCUMENTS_METADATA]) == [{"phone": placeholder}]
+    assert json.loads(a["retrieval.documents.0.document.metadata"]) == {"phone": placeholder}
 
 
 def test_a_content_hash_follows_what_is_written() -> None:

@@ -15,6 +15,7 @@ from ragtrace.extract.step import Field, Role, Step
 from ragtrace.extract.values import decode
 from ragtrace.model import LogRecord, RetrievedDocument, SpanRecord
 
+_ERROR = 2
 _SDK = "telemetry.sdk.name"
 _ARGS, _KWARGS = "function.args", "function.kwargs"
 
@@ -37,6 +38,8 @@ class OpenLIT:
                 span, self.name, Role.CHAIN, Field(_ARGS, call), field_of(a, sc.GEN_AI_OUTPUT_MESSAGES)
             )
         step = read_genai(span, logs, self.name)
+        if step.role is Role.OTHER and span.status == _ERROR and sc.GEN_AI_OPERATION not in a:
+            return replace(step, role=Role.CHAIN)  # a decorated function that raised: nothing else is written
         if step.documents is None or step.role is not Role.RETRIEVAL:
             return step
         return replace(step, documents=_with_sources(step.documents))

@@ -347,6 +347,26 @@ def test_a_trace_whose_root_is_plain_or_lost(spans: Any) -> None:
         assert one.entry_span_id == call.span_id
 
 
+def test_a_step_that_works_on_what_was_found_states_no_question(spans: Any) -> None:
+    """A splitter behind the retrieval has a text for input and a text for output: a document, both times."""
+    found = spans("search", _kind("RETRIEVER", **{"input.value": _QUESTION}, **_flat(1)))
+    split = spans("split", _chain({"text": _TEXTS[0]}, [_TEXTS[0]]))
+    call = spans("llm", _llm(f"{_TEXTS[0]}\n---\nQuery: {_QUESTION}\nAnswer: ", _ANSWER))
+    (one,) = interactions([found, split, call])
+    assert (one.question, one.answer) == (_QUESTION, _ANSWER)
+
+
+def test_the_repr_of_an_object_is_no_answer(spans: Any) -> None:
+    """An output that is an object's description leaves the answer to the model call below."""
+    root = spans("run", _chain(_QUESTION, "StopEvent(result=AgentOutput(response=ChatMessage(role=1)))"))
+    found = spans("search", _kind("RETRIEVER", **_flat(1)), root)
+    (one,) = interactions([root, found, spans("llm", _llm(_prompt(1), _ANSWER), root)])
+    assert one.answer == _ANSWER
+    said = spans("run", _chain(_QUESTION, "F(x) = 3 holds, as in Table(1)."))
+    (one,) = interactions([said, spans("search", _kind("RETRIEVER", **_flat(1)), said)])
+    assert one.answer == "F(x) = 3 holds, as in Table(1)."
+
+
 def test_two_turns_side_by_side_are_two_interactions(spans: Any) -> None:
     """Without a span around each turn, a new question after an answer begins another."""
     pieces = []
