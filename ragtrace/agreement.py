@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean
 
 from ragtrace import reliability
+from ragtrace.baselines import baseline_scores
 from ragtrace.embedders.base import Embedder
 from ragtrace.judges.base import Judge, JudgeReply, JudgeRequest, Usage, Want
 from ragtrace.labelled import POSITIVE, LabelledRow
@@ -20,12 +21,14 @@ from ragtrace.text.segment import units
 
 @dataclass(frozen=True, slots=True)
 class JudgedRow:
-    """A row with the judge's score (0..1) and decision, both ``None`` where it gave none."""
+    """A row with the judge's score (0..1) and decision, both ``None`` where it gave none, and what word
+    overlap says of it, where that is wanted (:mod:`ragtrace.baselines`)."""
 
     row: LabelledRow
     score: float | None
     decision: bool | None
     usage: Usage = field(default_factory=Usage)
+    baselines: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,8 @@ class Agreement:
     """Agreement on a group of rows. Figures are over the rows with a score; ``coverage`` is their share.
 
     ``balanced_accuracy`` is at the judge's own threshold, ``balanced_accuracy_best`` at the best one for
-    these very rows (optimistic). ``ece`` is the expected calibration error in ten bins.
+    these very rows (optimistic). ``ece`` is the expected calibration error in ten bins. ``baselines`` holds
+    the AUROC of each baseline over the same rows.
     """
 
     n: int
@@ -45,6 +49,7 @@ class Agreement:
     kappa: float | None
     ece: float | None
     coverage: float
+    baselines: Mapping[str, float | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +150,12 @@ _READ = {"support": _support, "relevance": _relevance, "correctness": _correctne
 # --- measuring --------------------------------------------------------------------------------------------
 
 
+def with_baselines(rows: Sequence[JudgedRow]) -> list[JudgedRow]:
+    """The rows with what word overlap says of them."""
+    scores = baseline_scores([judged.row for judged in rows])
+    return [replace(judged, baselines=found) for judged, found in zip(rows, scores, strict=True)]
+
+
 def report(rows: Sequence[JudgedRow]) -> Report:
     """The agreement of each group and of all."""
     grouped: dict[tuple[tuple[str, str], ...], list[JudgedRow]] = defaultdict(list)
@@ -176,7 +187,17 @@ def measure(rows: Sequence[JudgedRow]) -> Agreement:
         kappa=reliability.kappa(labels, decisions),
         ece=reliability.calibration_error(reliability.reliability_table(labels, scores)),
         coverage=len(scored) / len(rows) if rows else 0.0,
+        baselines=_baselines([row for row in rows if row.score is not None]),
     )
+
+
+def _baselines(rows: Sequence[JudgedRow]) -> dict[str, float | None]:
+    names = dict.fromkeys(name for row in rows for name in row.baselines)
+    return {name: _area(name, [row for row in rows if name in row.baselines]) for name in names}
+
+
+def _area(name: str, rows: Sequence[JudgedRow]) -> float | None:
+    return reliability.auroc([row.row.label for row in rows], [row.baselines[name] for row in rows])
 
 
 def _mean(groups: Sequence[Agreement]) -> Agreement:
@@ -195,6 +216,10 @@ def _mean(groups: Sequence[Agreement]) -> Agreement:
         kappa=_fmean([group.kappa for group in groups]),
         ece=_fmean([group.ece for group in groups]),
         coverage=_fmean([group.coverage for group in groups]) or 0.0,
+        baselines={
+            name: _fmean([group.baselines.get(name) for group in groups])
+            for name in dict.fromkeys(name for group in groups for name in group.baselines)
+        },
     )
 
 

@@ -64,6 +64,56 @@ def test_a_broken_line_is_named(tmp_path, capsys):
     assert "broken.jsonl:2" in capsys.readouterr().err
 
 
+def test_word_overlap_stands_beside_the_judge(labels, capsys):
+    """With --baselines each group has their AUROC over the same rows, and so has the table."""
+    assert run(["agree", str(labels), "--baselines", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert set(found["groups"][0]["baselines"]) == set(found["overall"]["baselines"]) == {"overlap", "tfidf"}
+    assert run(["agree", str(labels), "--baselines"]) == 0
+    assert "overlap" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("ending", ["png", "svg"])
+def test_the_plot_is_a_picture_in_the_format_of_its_ending(labels, tmp_path, capsys, ending):
+    """By the real library, without a display."""
+    path = tmp_path / f"reliability.{ending}"
+    assert run(["agree", str(labels), "--plot", str(path)]) == 0
+    assert path.read_bytes().startswith({"png": b"\x89PNG", "svg": b"<?xml"}[ending])
+
+
+@pytest.mark.parametrize("name", ["reliability", "reliability.xyz", "no-folder/reliability.png"])
+def test_a_plot_that_cannot_be_written_is_refused_before_judging(labels, tmp_path, capsys, name):
+    """Exit code 2 and the reason, and nothing is judged for it."""
+    assert run(["agree", str(labels), "--plot", str(tmp_path / name)]) == 2
+    captured = capsys.readouterr()
+    assert "--plot" in captured.err
+    assert captured.out == ""
+
+
+def test_files_without_a_row_to_judge_say_so(tmp_path, capsys):
+    """An empty file, and one whose rows are of other kinds, end with exit code 2 and what to do."""
+    empty, other = tmp_path / "empty.jsonl", tmp_path / "other.jsonl"
+    empty.write_text("\n", encoding="utf-8")
+    other.write_text('{"label_kind": "answer_relevance", "answer": "a", "label": 1}\n', encoding="utf-8")
+    assert run(["agree", str(empty)]) == 2
+    assert "no row" in capsys.readouterr().err
+    assert run(["agree", str(other)]) == 2
+    assert "label_kind must be one of" in capsys.readouterr().err
+    assert run(["agree", str(tmp_path / "missing.jsonl")]) == 2
+    assert "missing.jsonl" in capsys.readouterr().err
+
+
+def test_one_row_has_no_ranking(labels, tmp_path, capsys):
+    """What a single class cannot say is null, not 0 and not an error."""
+    path = tmp_path / "one.jsonl"
+    path.write_text(labels.read_text("utf-8").splitlines()[0], encoding="utf-8")
+    assert run(["agree", str(path), "--json"]) == 0
+    (group,) = json.loads(capsys.readouterr().out)["groups"]
+    assert (group["n"], group["auroc"], group["balanced_accuracy"], group["kappa"]) == (1, None, None, None)
+    assert run(["agree", str(path)]) == 0
+    assert "–" in capsys.readouterr().out
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the labelled sets are not on this machine")
 @pytest.mark.parametrize(

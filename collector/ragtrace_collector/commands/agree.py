@@ -12,8 +12,9 @@ from typing import Any
 import click
 from rich.console import Console
 
-from ragtrace.agreement import JudgedRow, judge_row, report
-from ragtrace.labelled import LabelledRow, read_rows
+from ragtrace.agreement import JudgedRow, judge_row, report, with_baselines
+from ragtrace.errors import InputError
+from ragtrace.labelled import KINDS, LabelledRow, read_rows
 from ragtrace_collector.commands.judging import Judging, judge_options, make_judge
 from ragtrace_collector.views import agreement as view
 
@@ -29,12 +30,20 @@ from ragtrace_collector.views import agreement as view
     "--by", default="source,lang", show_default=True, help="Fields to break down by, comma-separated."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--baselines", is_flag=True, help="Say beside the judge what word overlap would reach.")
 @click.option(
-    "--plot", type=click.Path(path_type=Path), help="Write a reliability diagram (needs matplotlib)."
+    "--plot", type=click.Path(path_type=Path), help="Write a reliability diagram (needs ragtrace[plot])."
 )
 @judge_options
 def command(
-    *, files: tuple[Path, ...], metric: Any, by: str, as_json: bool, plot: Path | None, **judge: Any
+    *,
+    files: tuple[Path, ...],
+    metric: Any,
+    by: str,
+    as_json: bool,
+    baselines: bool,
+    plot: Path | None,
+    **judge: Any,
 ) -> int:
     """Measure how well a judge agrees with people.
 
@@ -44,11 +53,24 @@ def command(
     fields = [field.strip() for field in by.split(",") if field.strip()]
     rows = [row for path in files for row in read_rows(path, metric, fields)]
     wanted = [row for row in rows if row is not None]
-    found = report(asyncio.run(_judged(wanted, make_judge(**judge))))
+    if not wanted:
+        raise InputError(_why_none(files, len(rows), metric))
+    if plot is not None:
+        view.check_plot(plot)  # before anything is paid for
+    judged = asyncio.run(_judged(wanted, make_judge(**judge)))
+    found = report(with_baselines(judged) if baselines else judged)
     if plot is not None:
         view.plot(found, plot)
     _show(found, len(rows) - len(wanted), as_json=as_json)
     return 0
+
+
+def _why_none(files: Sequence[Path], skipped: int, metric: str | None) -> str:
+    where = ", ".join(map(str, files))
+    if not skipped:
+        return f"{where}: no row"
+    kinds = ", ".join(sorted(kind for kind, one in KINDS.items() if metric in (None, one)))
+    return f"{where}: none of {skipped} rows can be judged; label_kind must be one of {kinds}"
 
 
 async def _judged(rows: Sequence[LabelledRow], made: Judging) -> list[JudgedRow]:

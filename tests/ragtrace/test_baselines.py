@@ -1,0 +1,59 @@
+"""Word overlap, by hand."""
+
+import math
+
+import pytest
+
+from ragtrace.baselines import baseline_scores, token_f1
+from ragtrace.labelled import LabelledRow, Metric
+from ragtrace.model import Interaction, RetrievedDocument
+
+
+def row(
+    metric: Metric, question: str = "", answer: str = "", reference: str = "", *texts: str
+) -> LabelledRow:
+    documents = tuple(RetrievedDocument("", rank, text, "none") for rank, text in enumerate(texts, start=1))
+    interaction = Interaction(
+        question=question, documents=documents, answer=answer, reference=reference or None
+    )
+    return LabelledRow(metric, True, interaction, answer if metric == "support" else None, {}, "en")
+
+
+def test_f1_counts_repeated_words_as_often_as_both_have_them() -> None:
+    """Two of three words shared with two of four: 2·2 / (3 + 4)."""
+    assert token_f1(["red", "red", "kiln"], ["red", "kiln", "hot", "new"]) == pytest.approx(4 / 7)
+    assert token_f1([], ["red"]) == 0.0
+
+
+def test_correctness_takes_the_likest_reference() -> None:
+    """Articles aside: the answer says both words of the second reference, and two more."""
+    interaction = Interaction(
+        answer="The kiln is red", reference="blue glass", other_references=("a red kiln",)
+    )
+    found = baseline_scores([LabelledRow("correctness", True, interaction, None, {}, "en")])[0]
+    assert found == {"token_f1": pytest.approx(2 * 2 / (3 + 2)), "reference_recall": 1.0}
+
+
+def test_support_is_the_share_of_the_claims_words_found() -> None:
+    """Three content words, two of them in the documents; the cosine is that of the nearest sentence alone."""
+    found = baseline_scores(
+        [row("support", "", "kiln glaze temperature", "", "Kiln glaze. Something else entirely.")]
+    )[0]
+    assert found["overlap"] == pytest.approx(2 / 3)
+    rare, known = math.log(2) + 1, 1.0
+    norms = math.sqrt((2 * known**2 + rare**2) * 2 * known**2)
+    assert found["tfidf"] == pytest.approx(2 * known**2 / norms)
+
+
+def test_relevance_takes_the_best_document() -> None:
+    """One holds all of the question's words, one none of them."""
+    (found,) = baseline_scores(
+        [row("relevance", "kiln temperature", "", "", "Glass blowing", "kiln temperature")]
+    )
+    assert found == {"overlap": 1.0, "tfidf": pytest.approx(1.0)}
+
+
+def test_nothing_to_compare_scores_nothing() -> None:
+    """No words, no documents: 0, never an error."""
+    assert baseline_scores([row("support"), row("relevance")]) == [{"overlap": 0.0, "tfidf": 0.0}] * 2
+    assert baseline_scores([]) == []
