@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
-BENCHES := hook_overhead blackhole extraction intake judge_cost evaluate connections
+BENCHES := hook_overhead blackhole extraction intake intake_peers judge_cost evaluate connections
 PHOENIX := .cache/phoenix/bin/phoenix
 
 # Tests and the demo start many interpreters; without bytecode each compiles every import anew.
@@ -60,6 +60,17 @@ fuzz: $(STAMP) .cache/fuzz  ## ten minutes of hostile bytes for each of five rea
 $(PHOENIX): $(BIN)/uv
 	$(PYTHON) -m venv .cache/phoenix
 	$(BIN)/uv pip install --quiet --python .cache/phoenix/bin/python 'arize-phoenix>=11'
+
+OTELCOL := .cache/otelcol/otelcol
+OTELCOL_BUILDER := go.opentelemetry.io/collector/cmd/builder@v0.161.0
+
+otelcol: $(OTELCOL)  ## build the OpenTelemetry Collector that tests and benchmarks run beside (needs Go)
+
+$(OTELCOL): bench/otelcol/manifest.yaml
+	GOFLAGS= GOBIN=$(CURDIR)/.cache/otelcol/bin go install $(OTELCOL_BUILDER)
+	cd .cache/otelcol && GOFLAGS= bin/builder --config $(CURDIR)/bench/otelcol/manifest.yaml
+	mv .cache/otelcol/build/otelcol $@
+	rm -rf .cache/otelcol/build
 
 format: $(STAMP)  ## rewrite in the house format
 	$(BIN)/ruff check --fix .

@@ -15,13 +15,14 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import os
 import random
 import socket
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -176,8 +177,9 @@ def free_port() -> int:
 
 
 @contextmanager
-def server(*command: str, port: int) -> Iterator[int]:
-    process = subprocess.Popen([sys.executable, *command], stdout=subprocess.DEVNULL)
+def server(*command: str, port: int, environment: Mapping[str, str] | None = None) -> Iterator[int]:
+    """Run ``command`` until the block ends → its process id, once it listens on ``port``."""
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=os.environ | dict(environment or {}))
     try:
         for _ in range(300):
             try:
@@ -217,9 +219,9 @@ def main(seconds: float) -> None:
     print(f"{CONNECTIONS} connections, {SPANS} spans of {size:,.0f} bytes a request, {seconds:g} s each")
     print(f"{'':24}{'spans/CPU-s':>12}{'ratio':>8}{'errors':>8}{'p99 ms':>8}{'RSS MiB':>9}")
     sink = free_port()
-    with server(__file__, "discard", str(sink), port=sink):
+    with server(sys.executable, __file__, "discard", str(sink), port=sink):
         port = free_port()
-        with server(__file__, "discard", str(port), port=port) as pid:
+        with server(sys.executable, __file__, "discard", str(port), port=port) as pid:
             bare = asyncio.run(load(f"http://127.0.0.1:{port}/v1/traces", pid, plain, seconds))
         report("bare uvicorn", bare, bare)
         for name, templates in (("plain", plain), ("mixed", mixed)):
@@ -233,7 +235,7 @@ def measure(templates: list[bytes], sink: int, spool: str, seconds: float) -> Re
     port = free_port()
     flags = ["--otlp-http", f"127.0.0.1:{port}", "--otlp-grpc", "off", "--admin", "off", "--sample", "0.01"]
     flags += ["--spool", spool, "--export", f"http://127.0.0.1:{sink}"]
-    with server("-m", "ragtrace_collector", "collector", *flags, port=port) as pid:
+    with server(sys.executable, "-m", "ragtrace_collector", "collector", *flags, port=port) as pid:
         return asyncio.run(load(f"http://127.0.0.1:{port}/v1/traces", pid, templates, seconds))
 
 
