@@ -96,8 +96,17 @@ def _is_bare(message: str, steps: Sequence[Step]) -> bool:
 
 
 def _of_query(steps: Sequence[Step]) -> Found | None:
-    """The query of the only retrieval, unless a model wrote it."""
-    asked = {s.query.strip(): s for s in steps if s.role is Role.RETRIEVAL and s.query}
+    """The query of the only retrieval, unless a model wrote it.
+
+    A tool's query stands for the question only where no model call was recorded: nothing else tells of it.
+    """
+    called = any(step.role is Role.GENERATION for step in steps)
+    searching = (Role.RETRIEVAL,) if called else (Role.RETRIEVAL, Role.TOOL)
+    asked = {
+        s.query.strip(): s
+        for s in steps
+        if s.query and s.role in searching and (s.role is Role.RETRIEVAL or s.documents is not None)
+    }
     written = {reply.strip() for s in steps if (reply := final_reply(s.reply)) is not None}
     if len(asked) != 1 or set(asked) & written:
         return None

@@ -9,6 +9,7 @@ from typing import Any
 
 from ragtrace import semconv as sc
 from ragtrace.extract import asked
+from ragtrace.extract.messages import final_reply
 from ragtrace.extract.prompt import context_variables, in_prompt_order, with_rest, with_texts
 from ragtrace.extract.ranking import Ranking, rank, told_to
 from ragtrace.extract.scopes import Scope, find_scopes, own_answer
@@ -67,7 +68,7 @@ def build(tree: Tree, scope: Scope, limit: int | None) -> Interaction | None:
     ranking = rank(tree, steps, entry, call.span.start_ns if call is not None else None)
     if call is not None and not ranking.hops and ranking.documents is None:
         ranking = told_to(call)
-    error = _error(scope)
+    error = _error(scope, call)
     question = asked.find_question(scope, call)
     if not _is_interaction(scope, ranking, question, error):
         return None
@@ -183,14 +184,20 @@ def _bounded(tree: Tree, steps: Sequence[Step]) -> Iterable[str]:
 # --- what went wrong, what is not there -------------------------------------------------------------------
 
 
-def _error(scope: Scope) -> str | None:
-    """Why the interaction failed: of its entry, or of any piece where none holds the others."""
+def _error(scope: Scope, call: Step | None) -> str | None:
+    """Why the interaction failed: of its entry, or of any piece where none holds the others.
+
+    Where the entry neither failed nor answered, the model call that failed says why.
+    """
     failed = [scope.entry] if scope.entry is not None else list(scope.steps)
     for step in failed:
         if step.error is not None:
             return step.error
         if step.span.status == _ERROR or _ended_in_exception(step):
             return _reason(step.span)
+    unanswered = scope.entry is not None and own_answer(scope.entry) is None
+    if unanswered and call is not None and call.span.status == _ERROR and final_reply(call.reply) is None:
+        return _reason(call.span)
     return None
 
 

@@ -31,7 +31,6 @@ _STYLES = (
         r"\[\^{n}\]",
         r"\({n}\)",
         r"（{n}）",
-        r"{n}[.)、．]",
     ),
     *(rf"(?:{_WORDS})\s*#?\s*{{n}}\s*[:：.、)\]-]", rf"[\[【](?:{_WORDS})\s*#?\s*{{n}}[\]】]\s*[:：]?"),
 )
@@ -40,6 +39,10 @@ _NUMBERED = tuple(
     for style in _STYLES
 )
 """Marks at the beginning of a line that number the documents of a prompt."""
+_COUNTED = re.compile(r"^[ \t]*([0-9]{1,3})[.)、．][ \t]*", re.MULTILINE)
+"""Marks that number documents only where nothing else stands: rules for the model are numbered so too."""
+_FENCE = re.compile(r"^[ \t]*-{10,}[ \t]*$", re.MULTILINE)
+_HEADER_LINE = re.compile(r"[\w .-]{1,64}: .*")
 _SEPARATORS = ("\n\n---\n\n", "\n---\n", "\n\n", "\n")
 _TAGS = re.compile(
     r"<(document|doc|source|context|passage|chunk|snippet)\b([^<>]*)>\s*(.*?)\s*</\1>",
@@ -125,7 +128,8 @@ def with_texts(
     in ``messages`` they stand among other text, so the last one's end is looked for.
     """
     ids = [d.id for d in documents]
-    for text in bounded:
+    messages = list(messages)
+    for text in (*bounded, *(fenced for text in messages if (fenced := _fenced(text)) is not None)):
         pieces = (
             _labelled(text, ids)
             or _numbered(text, len(ids))
@@ -183,7 +187,7 @@ def _filled(
 
 def _numbered(text: str, count: int, *, bounded: bool = True) -> list[str | None] | None:
     """Pieces behind ``[1]`` … ``[count]``, each once, at the beginnings of lines."""
-    for style in _NUMBERED:
+    for style in (*_NUMBERED, *((_COUNTED,) if bounded else ())):
         marks = list(style.finditer(text))
         if [int(mark.group(1)) for mark in marks] == list(range(1, count + 1)):
             return _between(text, marks, bounded)
@@ -250,3 +254,12 @@ def _separated(text: str, count: int) -> list[str | None] | None:
         if len(pieces) == count and count > 1 and all(pieces):
             return list(pieces)
     return None
+
+
+def _fenced(text: str) -> str | None:
+    """What stands between two lines of dashes, as LlamaIndex puts its nodes, without their metadata."""
+    fences = list(_FENCE.finditer(text))
+    if len(fences) != 2:
+        return None
+    blocks = _BLANK_LINE.split(text[fences[0].end() : fences[1].start()].strip())
+    return "\n\n".join(block for block in blocks if not all(map(_HEADER_LINE.fullmatch, block.splitlines())))

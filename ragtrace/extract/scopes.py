@@ -56,7 +56,7 @@ def _without_evaluations(tree: Tree, top: Step) -> list[Step]:
 
 def _is_whole(tree: Tree, top: Step, steps: Sequence[Step]) -> bool:
     """Whether a topmost step holds more than a piece: a retrieval, and a model call or its own answer."""
-    if top.role in (Role.INTERACTION, Role.AGENT) or any(step.role is Role.INTERACTION for step in steps):
+    if any(step.role in (Role.INTERACTION, Role.AGENT) for step in steps):
         return True
     if not any(map(may_hold, steps)):
         return False

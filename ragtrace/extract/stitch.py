@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 
-from ragtrace.extract.messages import final_reply
+from ragtrace.extract.messages import final_reply, last_text
 from ragtrace.extract.scopes import may_hold, own_question
 from ragtrace.extract.step import Role, Step
 from ragtrace.model import SpanRecord
@@ -123,12 +123,15 @@ class _Call:
     place: int
     began: int
     prompt: str
+    asked: str
+    """What the user said last."""
 
     @classmethod
     def of(cls, place: int, trace: Trace) -> _Call:
         calls = [step for step in trace.steps if step.role is Role.GENERATION]
         prompt = "\n".join(m.text for step in calls for m in step.prompt if m.text is not None)
-        return cls(place, min(step.span.start_ns for step in calls), prompt)
+        asked = "\n".join(last_text(step.prompt, "user") or "" for step in calls)
+        return cls(place, min(step.span.start_ns for step in calls), prompt, asked)
 
 
 def _began(call: _Call) -> int:
@@ -171,4 +174,7 @@ def _fitting(trace: Trace, calls: Sequence[_Call]) -> list[_Call]:
     telling = [
         text for text in asked if text is not None and len(text.encode(errors="replace")) >= _MIN_EVIDENCE
     ]
-    return [c for c in calls[first:last] if any(text in c.prompt for text in telling)]
+    near = calls[first:last]
+    return [c for c in near if any(text in c.asked for text in telling)] or [
+        c for c in near if any(text in c.prompt for text in telling)
+    ]

@@ -412,6 +412,47 @@ def test_an_agent_that_retrieved_nothing_is_one(spans: Any) -> None:
     assert one.documents is None
 
 
+def test_an_agent_inside_a_workflow_that_failed_before_it_searched(spans: Any) -> None:
+    """The workflow around the agent says nothing itself; the interaction and its error are there."""
+    flow = spans("workflow", {"gen_ai.operation.name": "invoke_workflow"})
+    agent = spans("agent", {"gen_ai.operation.name": "invoke_agent"}, flow)
+    failed = spans("llm", _llm(_QUESTION, ""), agent, status=2, status_message="refused")
+    (one,) = interactions([flow, agent, failed])
+    assert (one.question, one.answer, one.documents, one.error) == (_QUESTION, None, None, "refused")
+
+
+def test_a_tools_query_is_the_question_where_no_model_call_was_recorded(spans: Any) -> None:
+    """Nothing else tells of the question then; beside a model call it is what the model wrote."""
+    agent = spans("agent", {"gen_ai.operation.name": "invoke_agent"})
+    tool = {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.call.arguments": json.dumps({"query": _QUESTION}),
+        "gen_ai.tool.call.result": json.dumps([{"id": "d1", "text": _TEXTS[0]}]),
+    }
+    found = [agent, spans("search", tool, agent)]
+    (one,) = interactions(found)
+    assert (one.question, _ids(one.documents)) == (_QUESTION, ["d1"])
+    assert one.sources["question"] == "search:gen_ai.tool.call.arguments"
+    asked = spans("llm", _llm("And on Sundays?\nPlease look.", "Three weeks."), agent)
+    (one,) = interactions([*found, asked])
+    assert one.question != _QUESTION
+
+
+def test_numbered_rules_in_a_prompt_are_no_documents(spans: Any) -> None:
+    """Texts that the retrieval left out are taken from between the fences, their metadata left behind."""
+    rules = "Some rules to follow:\n1. Never refer to the context.\n2. Answer only what was asked."
+    nodes = f"source: rules.md\npage: 1\n\n{_TEXTS[0]}\n\nsource: fines.md\npage: 2\n\n{_TEXTS[1]}"
+    fence = "-" * 21
+    prompt = f"Context information is below.\n{fence}\n{nodes}\n{fence}\nQuery: {_QUESTION}\nAnswer: "
+    root = spans("ask", _chain())
+    ids = {f"retrieval.documents.{i}.document.id": f"d{i + 1}" for i in range(2)}
+    found = spans("search", _kind("RETRIEVER", **ids), root)
+    (one,) = interactions([root, found, spans("llm", _llm(prompt, _ANSWER, (("system", rules),)), root)])
+    assert [(d.id, d.text) for d in one.documents or ()] == [("d1", _TEXTS[0]), ("d2", _TEXTS[1])]
+    (one,) = interactions([root, found, spans("llm", _llm("Now.", _ANSWER, (("system", rules),)), root)])
+    assert [d.text for d in one.documents or ()] == [None, None]
+
+
 def test_traces_of_one_session_are_stitched_on_request_only(spans: Any) -> None:
     """One trace for each step: together they are one interaction if the user says so."""
     other = type(spans)("1af7651916cd43dd8448eb211c80319c")
