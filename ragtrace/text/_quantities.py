@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
-from typing import Literal
+from functools import lru_cache
 
+from ragtrace.text._bounds import Bound, bound_of, is_approximate
 from ragtrace.text._numerals import value
 from ragtrace.text._quantity_patterns import (
     ARABIC,
@@ -19,8 +19,6 @@ from ragtrace.text._quantity_patterns import (
     unit_of_name,
 )
 from ragtrace.text.lexicon import english, units
-
-Bound = Literal["", "at_least", "at_most"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,25 +227,10 @@ def _noun(word: str) -> str:
     return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
 
 
-_BEFORE = 14
-_AFTER = 9
-
-
 def _with_bounds(found: Quantity, text: str) -> Quantity:
-    before, after = text[max(0, found.start - _BEFORE) : found.start], text[found.end : found.end + _AFTER]
-    bound: Bound = ""
-    if _bound_words("at_least").search(before) or _bound_words("at_least_after").match(after):
-        bound = "at_least"
-    elif _bound_words("at_most").search(before) or _bound_words("at_most_after").match(after):
-        bound = "at_most"
-    approximate = _bound_words("approximate").search(before) is not None or after[:2] in {"左右", "上下"}
+    bound = bound_of(text, found.start, found.end)
+    approximate = is_approximate(text, found.start, found.end)
     return replace(found, bound=bound, approximate=approximate) if bound or approximate else found
-
-
-@cache
-def _bound_words(name: str) -> re.Pattern[str]:
-    words = "|".join(re.escape(w) for w in sorted(units()[name], key=len, reverse=True))
-    return re.compile(rf"\s?(?:{words})" if name.endswith("after") else rf"(?:{words})\s?(?:the\s)?$")
 
 
 def _quantity(

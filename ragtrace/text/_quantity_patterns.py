@@ -30,7 +30,12 @@ _EVERY_ZH = (
 )
 _FRACTION = rf"百分之\s?(?:{ARABIC}|[{ZH}点]+)(?:\s?{DASH}\s?(?:百分之)?\s?(?:{ARABIC}|[{ZH}点]+))?"
 _ORDINAL = rf"第\s?(?:\d+|[{ZH}]+)|(?<![\w.,])\d+(?:st|nd|rd|th)\b"
-_YEAR_ALONE = rf"(?<![\w.,$€£¥:/-]){_YEAR}(?:[-–/](?:\d\d){{1,2}})?(?!\w|[%°]|,\d|\.\d|[-/]\d)"
+_MEASURED = (
+    r"(?:[kmgt]i?b|(?:mega|giga|kilo)?bytes?|[kcm]?m|m?g|kg|ml|l|k?wh?|mah|rpm|feet|miles?|met(?:er|re)s?|dollars|euros?"
+    r"|pounds|yuan|usd|eur|rmb|days|weeks|months|hours|minutes|seconds)\b"
+)
+"""Behind a number of four digits they make it no year. Left out are units that are words as well."""
+_YEAR_ALONE = rf"(?<![\w.,$€£¥:/-]){_YEAR}(?:[-–/](?:\d\d){{1,2}})?(?!\w|[%°]|,\d|\.\d|[-/]\d|\s{_MEASURED})"
 _NOT_BEFORE = {"年": "代级轻度底初末终", "分": "之公别类", "天": "然气", "月": "份"}
 """Unit → characters that must not follow it: there it is a piece of another word."""
 

@@ -7,12 +7,13 @@ The text is expected as :func:`ragtrace.text.tokens.normalise` leaves it (NFKC, 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from enum import StrEnum
 
 from ragtrace.text._quantities import Quantity, quantities
 from ragtrace.text.lexicon import units
 
-__all__ = ["Quantity", "Relation", "compare", "quantities"]
+__all__ = ["Quantity", "Relation", "compare", "is_same_number_of_else", "lies_between", "quantities"]
 
 
 class Relation(StrEnum):
@@ -32,6 +33,9 @@ _NUANCED = {"working_day": "day", "night": "day"}
 _NAMED = frozenset({"count", "ordinal", "frequency"})
 """Dimensions whose unit names what is counted: 23 pictures and 23 works may be the same thing said
 otherwise."""
+_UNMEASURED = frozenset({"count", "ordinal", "frequency", "date", "clock", "times", "decade_of"})
+"""Dimensions without units of measurement."""
+_YEARS_OLD = {"year", "year_old"}
 _TELLING = 10
 """Smaller counts are equal by chance too often."""
 _APPROXIMATE = 0.05
@@ -52,12 +56,26 @@ def compare(claimed: Quantity, found: Quantity) -> Relation:
     return _compare_values(claimed, found)
 
 
+def is_same_number_of_else(claimed: Quantity, found: Quantity) -> bool:
+    """Whether both are measured, with equal numbers, in units that do not convert: 30 dollars and 30 %."""
+    dimensions = {claimed.dimension, found.dimension}
+    return (
+        len(dimensions) == 2
+        and (claimed.low, claimed.high) == (found.low, found.high)
+        and dimensions.isdisjoint(_UNMEASURED)
+        and compare(claimed, found) is not Relation.SAME
+    )
+
+
 def _compare_dimensions(claimed: Quantity, found: Quantity) -> Relation:
     bare = "count"
-    if bare in {claimed.dimension, found.dimension} and not (claimed.unit and found.unit):
+    dimensions = {claimed.dimension, found.dimension}
+    if bare in dimensions and not (claimed.unit and found.unit):
         return Relation.SAME if _equal(claimed, found, 0.0) else Relation.UNRELATED
     if claimed.dimension.startswith("money") and found.dimension.startswith("money"):
         return Relation.CONFLICT
+    if {claimed.unit, found.unit} == _YEARS_OLD:
+        return _compare_values(claimed, replace(found, unit=claimed.unit, dimension=claimed.dimension))
     return Relation.UNRELATED
 
 
@@ -84,6 +102,8 @@ def _compare_values(claimed: Quantity, found: Quantity) -> Relation:
     if {claimed.bound, found.bound} == {"at_least", "at_most"}:
         return Relation.CONFLICT
     if not _equal(claimed, found, tolerance) and not _within(claimed, found):
+        if claimed.dimension == "data" and _equal_in_1024s(claimed, found):
+            return Relation.SAME
         return Relation.CONFLICT
     if converted and _NUANCED.get(claimed.unit, claimed.unit) == _NUANCED.get(found.unit, found.unit):
         return Relation.UNIT
@@ -96,10 +116,31 @@ def _equal(one: Quantity, other: Quantity, tolerance: float) -> bool:
     )
 
 
+def _equal_in_1024s(one: Quantity, other: Quantity) -> bool:
+    """Sizes of data count in steps of 1,000 or of 1,024, and few texts say in which."""
+    return all(
+        _near(a * 1024 ** _STEPS.get(one.unit, 0), b * 1024 ** _STEPS.get(other.unit, 0), 0.0)
+        for a, b in ((one.low, other.low), (one.high, other.high))
+    )
+
+
+_STEPS = {"kb": 1, "mb": 2, "gb": 3, "tb": 4}
+
+
 def _within(claimed: Quantity, found: Quantity) -> bool:
     """A single claimed value inside a found range: not what the document says, but not against it."""
     low, high, point = _base(found, found.low), _base(found, found.high), _base(claimed, claimed.low)
     return claimed.low == claimed.high and low < high and low <= point <= high
+
+
+def lies_between(point: Quantity, low: Quantity, high: Quantity) -> bool:
+    """Whether ``low`` and ``high`` bound a span that ``point`` lies in: two years, of "one year to less than
+    three"."""
+    if not point.dimension == low.dimension == high.dimension:
+        return False
+    if (low.bound, high.bound) != ("at_least", "at_most"):
+        return False
+    return _base(low, low.low) <= _base(point, point.low) <= _base(high, high.high)
 
 
 def _near(one: float, other: float, tolerance: float) -> bool:

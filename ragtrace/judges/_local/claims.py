@@ -10,6 +10,7 @@ from functools import cached_property
 
 from ragtrace.judges._local.passages import clause_tokens
 from ragtrace.model import Language
+from ragtrace.text._bounds import negated_bounds
 from ragtrace.text.language import detect_language
 from ragtrace.text.lexicon import chinese, english
 from ragtrace.text.numbers import Quantity, quantities
@@ -73,11 +74,12 @@ def read_claim(text: str) -> ClaimText:
 
 
 def count_negations(normal: str, tokens: tuple[str, ...]) -> int:
-    """Negating words in a text, English and Chinese."""
+    """Negating words in a text, English and Chinese; those of a bound ("no more than") deny nothing."""
     negators = english().negators
     count = sum(token in negators or token.endswith("n't") for token in tokens if token.isascii())
     stripped = _not_negating().sub("", normal)
-    return count + sum(char in chinese().negators for char in stripped)
+    count += sum(char in chinese().negators for char in stripped)
+    return max(0, count - negated_bounds(normal)) if count else 0
 
 
 def _not_negating() -> re.Pattern[str]:

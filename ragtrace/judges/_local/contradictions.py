@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Literal
 
 from ragtrace.judges._local.claims import ClaimText, count_negations
 from ragtrace.judges._local.corpus import Corpus, Evidence
 from ragtrace.judges._local.passages import Passage
+from ragtrace.judges._local.slots import rival_names
+from ragtrace.model import Language
 from ragtrace.text.lexicon import chinese, english
-from ragtrace.text.numbers import Quantity, Relation, compare
+from ragtrace.text.numbers import Quantity, Relation, compare, is_same_number_of_else, lies_between
 from ragtrace.text.tokens import content, stem, words
 
 Kind = Literal["quantity", "unit", "name", "antonym", "negation"]
@@ -81,17 +83,42 @@ def _quantity_conflicts(claim: ClaimText, evidence: Evidence, corpus: Corpus) ->
         passages = tuple(dict.fromkeys((*evidence.passages, *_with_same_digits(claimed, corpus))))
         matches = tuple(_matches(claim, claimed, near, passages))
         agreeing = [match for relation, match in matches if relation is not Relation.CONFLICT]
-        rival = _rival(claim, claimed, matches)
+        spanned = any(_is_spanned(claimed, passage) for passage in passages)
+        rival = None if spanned else _rival(claim, claimed, matches)
         if rival is not None and _outweighs(rival, claimed, agreeing):
-            yield Conflict("quantity", claimed.text, rival.found.text, rival.passage)
+            yield _quantity_conflict(claim, claimed, rival)
         elif agreeing:
             nearest = max(matches, key=lambda pair: (pair[1].slot, pair[0] is Relation.SAME))
             if nearest[0] is Relation.UNIT:
                 yield Conflict("unit", claimed.text, nearest[1].found.text, nearest[1].passage)
 
 
+def _is_spanned(claimed: Quantity, passage: Passage) -> bool:
+    return any(lies_between(claimed, low, high) for low, high in pairwise(passage.quantities))
+
+
+def _quantity_conflict(claim: ClaimText, claimed: Quantity, rival: _Match) -> Conflict:
+    said, found = claimed.text, rival.found.text
+    if claimed.bound != rival.found.bound:
+        said, found = (_with_bound(quantity, claim.language) for quantity in (claimed, rival.found))
+    return Conflict("quantity", said, found, rival.passage)
+
+
+_BOUNDS = {
+    "en": {"": "", "at_least": "at least ", "at_most": "at most "},
+    "zh": {"": "", "at_least": "至少", "at_most": "至多"},
+}
+
+
+def _with_bound(quantity: Quantity, language: Language) -> str:
+    return _BOUNDS[language][quantity.bound] + quantity.text
+
+
 def _outweighs(rival: _Match, claimed: Quantity, agreeing: Sequence[_Match]) -> bool:
     """Whether ``rival`` stands where the claimed quantity should, and no agreeing one nearly as well does."""
+    meant = [match for match in agreeing if match.found.bound == claimed.bound]
+    if claimed.bound and meant and rival.found.bound != claimed.bound:
+        return False
     if not agreeing:
         return rival.slot >= (_SLOT_DISTINCT if claimed.dimension in _DISTINCT else _SLOT)
     margins = (_MARGIN_BESIDE if match.passage is rival.passage else _MARGIN for match in agreeing)
@@ -114,6 +141,8 @@ def _matches(
     for passage in passages:
         for found, near_found in zip(passage.quantities, passage.surroundings, strict=True):
             relation = compare(claimed, found)
+            if relation is Relation.UNRELATED and is_same_number_of_else(claimed, found):
+                relation = Relation.CONFLICT
             if relation is not Relation.UNRELATED:
                 yield relation, _Match(_slot(claim, near, passage, near_found), found, passage)
 
@@ -131,8 +160,8 @@ def _rival(claim: ClaimText, claimed: Quantity, matches: Sequence[tuple[Relation
 
 
 def _discounted(match: _Match, claimed: Quantity) -> _Match:
-    same_unit = match.found.unit == claimed.unit
-    return match if same_unit else replace(match, slot=match.slot - _OTHER_UNIT)
+    same = match.found.unit == claimed.unit or is_same_number_of_else(claimed, match.found)
+    return match if same else replace(match, slot=match.slot - _OTHER_UNIT)
 
 
 def _slot(
@@ -163,12 +192,20 @@ def _wording_conflicts(claim: ClaimText, best: Passage, corpus: Corpus) -> Itera
     held = _share_held(claim, best, names)
     if held < _ALIKE:
         return
+    if claim.language == "zh":
+        yield from _rival_names(claim, best, corpus)
     for said, found in _differences(claim.words, best.words):
         kind = _difference_kind(said, found, names, best)
         if kind == "negation" and held < _ALIKE_NEGATION:
             continue
         if kind:
             yield Conflict(kind, _join(said) or claim.text, _join(found) or best.text, best)
+
+
+def _rival_names(claim: ClaimText, best: Passage, corpus: Corpus) -> Iterator[Conflict]:
+    for said, found in rival_names(claim.normal, best.normal):
+        if said not in corpus.text:
+            yield Conflict("name", said, found, best)
 
 
 def _share_held(claim: ClaimText, best: Passage, names: frozenset[str]) -> float:

@@ -75,6 +75,17 @@ def test_an_invented_claim_is_not_found():
         ("Take the tablets before meals with water.", "Take the tablets after meals with water.", "opposite"),
         ("The bridge was designed by Ingrid Larsen.", "The bridge was designed by Pedro Alvarez.", "pedro"),
         ("儿童一日一次，一次半片。", "儿童一日三次，一次半片。", "一日三次"),
+        ("公司总部设在上海。", "公司总部设在深圳。", "回答说“深圳”，文档[1]说“上海”"),
+        ("项目负责人是王芳，有问题请联系她。", "项目负责人是赵敏。", "赵敏"),
+        ("请联系王医生预约。", "请联系李医生预约。", "“李”"),
+        ("本店支持微信付款。", "本店支持支付宝付款。", "支付宝"),
+        ("办事处位于浦东新区。", "办事处位于徐汇区。", "徐汇"),
+        ("奖学金由建设银行发放。", "奖学金由工商银行发放。", "工商"),
+        ("客户端支持Windows系统。", "客户端支持Linux系统。", "linux"),
+        ("Passwords have at least 8 characters.", "Passwords have at most 8 characters.", "at least 8"),
+        ("密码至少8位字符。", "密码至多8位字符。", "至多8"),
+        ("The discount is 30 percent.", "The discount is 30 dollars.", "30 percent"),
+        ("每箱装30公斤苹果。", "每箱装30升苹果。", "30公斤"),
     ],
 )
 def test_a_conflict_is_named_in_the_language_of_the_interaction(document, answer, words):
@@ -107,10 +118,32 @@ def test_working_days_against_days_is_told_but_is_no_contradiction(document, ans
         ("公司成立于二〇〇八年。", "公司成立于2008年。"),
         ("押金为三千五百元。", "押金为3500元。"),
         ("The lake is 12 km long.", "The lake is 12,000 m long."),
+        ("Each file may be up to 1 GB.", "Each file may be up to 1024 MB."),
+        ("每个文件最大1GB。", "每个文件最大1000MB。"),
+        ("The fine is 0.50 euro a day, up to a maximum of 20 euro.", "The fine is never more than 20 euro."),
+        ("The fine is at most 20 euro.", "The fine never exceeds 20 euro."),
+        ("逾期费最高不超过20元。", "逾期费至多20元。"),
+        ("逾期费上限为20元。", "逾期费不会超过20元。"),
+        ("合同一年以上不满三年的，试用期不得超过两个月。", "两年的合同，试用期不得超过两个月。"),
     ],
 )
 def test_the_same_quantity_written_otherwise_is_no_conflict(document, answer):
     """Conversions, number words and Chinese numerals agree with what they mean."""
+    assert verdicts(ask(None, [document], answer)) != [Support.CONTRADICTED]
+
+
+@pytest.mark.parametrize(
+    ("document", "answer"),
+    [
+        ("本药物适用于成人。", "该药品适用于成年人。"),
+        ("员工可以购买商业保险。", "员工可以采购商业保险。"),
+        ("该校位于北京，学校有三个校区。", "学校位于北京。"),
+        ("本品由上市公司生产。", "本品由股份公司生产。"),
+        ("会议由王芳主持，李明记录。", "会议由李明记录。"),
+    ],
+)
+def test_other_words_in_the_place_of_a_chinese_word_are_no_contradiction(document, answer):
+    """Only names that differ in the same place contradict, not wordings."""
     assert verdicts(ask(None, [document], answer)) != [Support.CONTRADICTED]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragtrace.text.numbers import Relation, compare, quantities
+from ragtrace.text.numbers import Relation, compare, is_same_number_of_else, lies_between, quantities
 from ragtrace.text.tokens import normalise
 
 
@@ -112,6 +112,16 @@ def test_what_only_looks_like_a_number_is_none(text):
         ("8 pm", "20:00", Relation.SAME),
         ("5 pm", "8 pm", Relation.CONFLICT),
         ("68 °F", "20 °C", Relation.SAME),
+        ("1 GB", "1024 MB", Relation.SAME),
+        ("1 GB", "1000 MB", Relation.SAME),
+        ("1.5TB", "1536GB", Relation.SAME),
+        ("1 GB", "1500 MB", Relation.CONFLICT),
+        ("never more than 20 euro", "a maximum of 20 euro", Relation.SAME),
+        ("不得超过20元", "至多20元", Relation.SAME),
+        ("no fewer than 3 days", "at least 3 days", Relation.SAME),
+        ("no fewer than 3 days", "at most 3 days", Relation.CONFLICT),
+        ("不少于3天", "至多3天", Relation.CONFLICT),
+        ("21 years old", "21 years", Relation.SAME),
         ("3.5万元", "35000元", Relation.SAME),
         ("once a day", "twice a day", Relation.CONFLICT),
     ],
@@ -126,3 +136,54 @@ def test_places_point_into_the_text():
     text = normalise("refunds of $1,500 take 3–5 days, or 20% longer after 3 May 2020")
     for quantity in quantities(text):
         assert text[quantity.start : quantity.end].strip() == quantity.text
+
+
+@pytest.mark.parametrize(
+    ("text", "bound"),
+    [
+        ("no more than 20 euro", "at_most"),
+        ("it is never more than 20 euro", "at_most"),
+        ("must not exceed 20 euro", "at_most"),
+        ("up to a maximum of 20 euro", "at_most"),
+        ("capped at 20 euro", "at_most"),
+        ("more than 20 euro", "at_least"),
+        ("not less than 20 euro", "at_least"),
+        ("20 euro or more", "at_least"),
+        ("20 euro", ""),
+        ("不超过20元", "at_most"),
+        ("不得超过20元", "at_most"),
+        ("不会高于20元", "at_most"),
+        ("上限为20元", "at_most"),
+        ("超过20元", "at_least"),
+        ("不低于20元", "at_least"),
+        ("不得少于20元", "at_least"),
+        ("20元起", "at_least"),
+        ("费用是20元", ""),
+    ],
+)
+def test_bounds_are_read_however_they_are_said(text, bound):
+    """A negated comparative is the opposite bound: no more than, at most, 不超过, 至多."""
+    assert one(text).bound == bound
+
+
+def test_an_equal_number_of_something_else_is_told():
+    """30 dollars and 30 % are no conversion of each other; counts and conversions are left alone."""
+    assert is_same_number_of_else(one("30 dollars"), one("30%"))
+    assert is_same_number_of_else(one("30元"), one("30公斤"))
+    assert not is_same_number_of_else(one("30 doors"), one("30%"))
+    assert not is_same_number_of_else(one("30 minutes"), one("30 hours"))
+    assert not is_same_number_of_else(one("21 years"), one("21 years old"))
+
+
+def test_two_bounds_make_a_span():
+    """Two years lie between "at least one year" and "less than three"."""
+    low, high = quantities("一年以上不满三年")
+    assert lies_between(one("两年"), low, high)
+    assert not lies_between(one("四年"), low, high)
+    assert not lies_between(one("2公里"), low, high)
+
+
+def test_four_digits_with_a_unit_are_no_year():
+    """1024 MB is a size, 2019 a year."""
+    assert one("1024 mb").dimension == "data"
+    assert one("in 2019 it").dimension == "date"
