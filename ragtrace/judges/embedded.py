@@ -16,7 +16,7 @@ from ragtrace.judges._local.reference import judge_reference
 from ragtrace.judges.base import JudgeReply, JudgeRequest, Want
 from ragtrace.model import Interaction
 
-PROTOCOL = 1
+PROTOCOL = 2
 """Raised when the meaning of a verdict changes although no constant did."""
 
 

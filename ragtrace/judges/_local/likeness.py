@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from ragtrace.judges._local.claims import ClaimText
+from ragtrace.judges._local.claims import ClaimText, count_negations
 from ragtrace.judges._local.estimate import constants
 from ragtrace.text.numbers import Relation, compare
+from ragtrace.text.tokens import content
 
 _PIECE = 4
+_BRIEF = 8
+_DENIED_WITHIN = 3
 _MOST_NUMBERS = 3
 
 
@@ -33,6 +36,39 @@ def likeness_features(answer: ClaimText, reference: ClaimText, question: ClaimTe
         "numbers": -min(_MOST_NUMBERS, _numbers_missing(answer, reference)),
         "negation": -float((reference.negations > 0) != (answer.negations > 0)),
     }
+
+
+def is_taken_from(answer: ClaimText, reference: ClaimText, question: ClaimText) -> bool:
+    """Whether a brief ``answer`` is a part of a longer ``reference``: all that it says beyond the question
+    stands there, in this order, with the same numbers, and undenied. "Canberra" is in "Canberra, not Sydney";
+    "Sydney" is denied there."""
+    asked = frozenset(question.tokens)
+    new = [token for token in answer.tokens if token not in asked]
+    if not 0 < len(new) <= _BRIEF or len(answer.tokens) >= len(reference.tokens):
+        return False
+    return (
+        _in_order(new, reference.tokens)
+        and not _numbers_missing(reference, answer)
+        and not _is_denied(new[0], answer, reference)
+    )
+
+
+def _in_order(wanted: Sequence[str], held: Sequence[str]) -> bool:
+    rest = iter(held)
+    return all(token in rest for token in wanted)
+
+
+def _is_denied(first: str, answer: ClaimText, reference: ClaimText) -> bool:
+    """Whether the reference negates what the answer begins with. In English by one of the words before it; in
+    Chinese, where the reach of a negation does not show, by any that the answer has not."""
+    if reference.negations <= answer.negations:
+        return False
+    if reference.language == "zh":
+        return True
+    words = reference.words
+    places = [place for place, word in enumerate(words) if first in content((word,))]
+    before = [words[max(0, place - _DENIED_WITHIN) : place] for place in places]
+    return all(count_negations("", near) for near in before)
 
 
 def _content(claim: ClaimText) -> Sequence[str]:

@@ -8,7 +8,7 @@ from functools import cached_property
 from ragtrace.judges._local.case import Case
 from ragtrace.judges._local.claims import ClaimText, read_claim
 from ragtrace.judges._local.corpus import Corpus
-from ragtrace.judges._local.likeness import likeness
+from ragtrace.judges._local.likeness import is_taken_from, likeness
 from ragtrace.judges._local.passages import Reader
 from ragtrace.judges._local.support import CONTRADICTED_AT_MOST, judge_claim
 from ragtrace.judges.base import JudgeReply, ReferenceClaim
@@ -19,6 +19,9 @@ _BRIEF = 8
 """A reference of one statement with no more content tokens is a bare answer: what an answer says beyond it is
 elaboration, which such a reference can neither hold nor refute."""
 _SAYS = 0.5
+_TAKEN = 0.8
+"""How likely a brief answer is right that consists of words of a longer reference, in its order: six of seven
+are in the sets that the likeness is fitted on."""
 
 
 def judge_reference(case: Case, units: Sequence[Unit]) -> JudgeReply:
@@ -91,6 +94,8 @@ class _Comparison:
 
     def _says(self, said: ClaimText, wanted: ClaimText) -> float:
         probability = likeness(said, wanted, self._question)
+        if is_taken_from(said, wanted, self._question):
+            return max(probability, _TAKEN)
         if len(wanted.tokens) <= _BRIEF:
             return probability
         found = judge_claim(wanted, Corpus((Reader(0).read(said.text, 1),)))
