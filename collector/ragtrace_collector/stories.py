@@ -113,6 +113,7 @@ def _evaluation(evaluation: Evaluation) -> dict[str, Any]:
         "fields": {name: name in interaction.sources for name in FIELDS},
         "missing": list(interaction.missing),
         "explained": extract.explain(interaction),
+        "explained_zh": extract.explain(interaction, "zh"),
         "outcomes": {name: _outcome(outcome) for name, outcome in evaluation.outcomes.items()},
         "diagnosis": evaluation.diagnosis.cause.value,
         "judge": {"kind": judge.kind, "model": judge.model, "revision": judge.revision},

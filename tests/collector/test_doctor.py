@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import string
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from collector.collector_rig import backend, running
 
 from ragtrace.extract import interactions
@@ -12,7 +15,10 @@ from ragtrace.model import SpanRecord
 from ragtrace.testing import make_trace
 from ragtrace_collector import otlp
 from ragtrace_collector.cli import run
+from ragtrace_collector.commands.doctor import language_of
+from ragtrace_collector.stages import ReleaseReason, Verb
 from ragtrace_collector.views.doctor import from_spans, from_story
+from ragtrace_collector.views.doctor_words import FIELDS, PHRASES, RELEASE, STATES, VERBS
 
 TRACE = make_trace()[0].trace_id
 
@@ -44,7 +50,7 @@ def test_a_retriever_without_documents_is_named_with_its_remedy() -> None:
 def test_a_plain_trace_says_so() -> None:
     """No span carries attributes of RAG."""
     told = words(from_spans([SpanRecord("ab" * 16, "01" * 8, None, "GET /")], []))
-    assert "1 span, 0 of them RAG" in told
+    assert "spans: 1, of RAG: 0" in told
     assert "none of its spans" in told
 
 
@@ -108,7 +114,67 @@ async def test_a_running_collector_is_asked(judges: Path) -> None:
         assert await asyncio.to_thread(run, ["doctor", "0" * 32, "--admin", admin]) == 1
 
 
-def test_no_collector_and_no_file_are_clear_errors(tmp_path: Path) -> None:
-    """Exit code 2."""
-    assert run(["doctor", TRACE, "--admin", "127.0.0.1:9"]) == 2
-    assert run(["doctor", str(tmp_path / "missing.jsonl")]) == 2
+@pytest.mark.parametrize(
+    ("subject", "said"),
+    [
+        ("xyz", "xyz is neither a file nor a trace id: a trace id has 32 hex digits, this has 3 characters"),
+        ("missing.jsonl", "no such file: missing.jsonl"),
+        (".", ". is a folder"),
+        ("4bf92f3577b34da6", "that is a span id"),
+        ("4bf92f35-77b3-4da6-a3ce-929d0e0e4736", "no collector answers at http://127.0.0.1:9"),
+    ],
+)
+def test_each_trouble_says_what_it_is_and_what_to_do(
+    subject: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 2; a trace id is known with dashes too, as some backends show it."""
+    assert run(["doctor", subject, "--lang", "en", "--admin", "127.0.0.1:9"]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_file_without_spans_says_how_to_get_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Rows of an evaluation set are no spans."""
+    (tmp_path / "rows.jsonl").write_text('{"question": "q", "answer": "a"}\n')
+    assert run(["doctor", str(tmp_path / "rows.jsonl"), "--lang", "en"]) == 0
+    assert "ragtrace collector --out FILE" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("environment", "language"),
+    [
+        ({"LANG": "zh_CN.UTF-8"}, "zh"),
+        ({"LC_ALL": "en_US.UTF-8", "LANG": "zh_CN.UTF-8"}, "en"),
+        ({"LC_ALL": "", "LANG": "zh_TW"}, "zh"),
+        ({}, "en"),
+    ],
+)
+def test_the_locale_chooses_the_language(environment: dict[str, str], language: str) -> None:
+    """As POSIX orders them; without one it is English."""
+    assert language_of(environment) == language
+
+
+def test_chinese_throughout() -> None:
+    """Every line of a failed interaction, of a trace that was not seen and of one that waits is Chinese."""
+    spans = [replace(s, attributes={"openinference.span.kind": "CHAIN"}) for s in make_trace()[:1]]
+    assert "没有交互" in words(from_spans(spans, [], "zh"))
+    told = words(from_spans(make_trace(), interactions(make_trace()), "zh"))
+    assert "问题 ✓ 文档 ✓ 回答 ✓" in told
+    assert "文档：1 篇，来自 retrieve:" in told
+    assert "未收到" in words(from_story({"trace_id": TRACE, "seen": False}, "zh"))
+    held = {"trace_id": TRACE, "seen": True, "rag_spans": 1, "state": "held", "interactions": []}
+    assert "仍在等待" in words(from_story(held, "zh"))
+
+
+def test_every_phrase_is_there_in_both_languages() -> None:
+    """One table, complete, with the same values in either language."""
+    fields = string.Formatter()
+    for table in (PHRASES, RELEASE, VERBS, STATES, FIELDS):
+        for key, phrase in table.items():
+            named = {
+                language: {name for _, name, _, _ in fields.parse(text) if name}
+                for language, text in phrase.items()
+            }
+            assert set(phrase) == {"en", "zh"}, key
+            assert named["en"] == named["zh"], key
+    assert set(RELEASE) == {reason.value for reason in ReleaseReason}
+    assert set(VERBS) == {verb.value for verb in Verb}

@@ -7,97 +7,89 @@ from typing import Any
 
 from ragtrace import extract
 from ragtrace.extract.classify import is_rag_span
-from ragtrace.model import Interaction, SpanRecord
-
-_RELEASE = {
-    "entry": "its entry span came",
-    "idle": "no entry span came; nothing more for the idle time",
-    "age": "it was held for the longest time allowed",
-    "memory": "memory was full",
-    "stitched": "put together with other traces; nothing more came of them",
-    "shutdown": "the collector stopped",
-}
-_NOT_SEEN = (
-    "not seen: it is not among the last traces with RAG spans. Either it did not come here"
-    " (does the app export to this collector?), or none of its spans carries attributes of RAG"
-)
-_NO_INTERACTION = (
-    "no interaction in it: no span holds a question with documents or an answer"
-    " (an evaluation, an index being built, a single embedding)"
-)
+from ragtrace.model import Cause, Interaction, Language, SpanRecord, Status
+from ragtrace_collector.views.doctor_words import FIELDS, PHRASES, RELEASE, STATES, VERBS
+from ragtrace_collector.views.words import CAUSES, METRICS, STATUSES
 
 
-def from_story(story: Mapping[str, Any]) -> list[str]:
+def say(phrase: str, language: Language, **values: Any) -> str:
+    """A phrase of the doctor's in ``language``, with its ``values``."""
+    return PHRASES[phrase][language].format(**values)
+
+
+def from_story(story: Mapping[str, Any], language: Language = "en") -> list[str]:
     """What the admin endpoint tells of a trace (``GET /traces/{id}``) → lines."""
+    first = say("trace", language, id=story.get("trace_id", ""))
     if not story.get("seen"):
-        return [f"trace {story.get('trace_id', '')}", f"  {_NOT_SEEN}"]
-    lines = [
-        f"trace {story['trace_id']}",
-        f"  seen · {_count(story['rag_spans'], 'RAG span')} · {story['state']}",
-    ]
+        return [first, f"  {say('not_seen', language)}"]
+    state = STATES[story["state"]][language]
+    lines = [first, f"  {say('seen', language, spans=story['rag_spans'], state=state)}"]
     if decision := story.get("decision"):
-        lines.append(f"  not judged: {_decision(decision)}, decided at its first span")
+        lines.append(f"  {say('early', language, decision=say('decision', language, **decision))}")
     for told in story["interactions"]:
-        lines += _interaction(told)
+        lines += _interaction(told, language)
     if story["state"] == "held":
-        lines.append("  still held: it leaves two seconds after its entry span, or when nothing more comes")
+        lines.append(f"  {say('still_held', language)}")
     return lines
 
 
-def from_spans(spans: Sequence[SpanRecord], interactions: Sequence[Interaction]) -> list[str]:
+def from_spans(
+    spans: Sequence[SpanRecord], interactions: Sequence[Interaction], language: Language = "en"
+) -> list[str]:
     """What a file holds → lines, a paragraph a trace."""
     lines = []
     for trace_id in dict.fromkeys(span.trace_id for span in spans):
         mine = [span for span in spans if span.trace_id == trace_id]
         rag = [span for span in mine if is_rag_span(span.attributes, span.name, span.scope)]
-        lines += [f"trace {trace_id}", f"  {_count(len(mine), 'span')}, {len(rag)} of them RAG"]
+        lines.append(say("trace", language, id=trace_id))
+        lines.append(f"  {say('spans', language, spans=len(mine), rag=len(rag))}")
         found = [one for one in interactions if one.trace_id == trace_id]
         for one in found:
-            lines += [f"  interaction {one.entry_span_id}", *(f"    {line}" for line in extract.explain(one))]
-            lines.append(f"    {_fields({name: name in one.sources for name in _FIELDS})}")
+            lines.append(f"  {say('interaction', language, id=one.entry_span_id)}")
+            lines += (f"    {line}" for line in extract.explain(one, language))
+            lines.append(f"    {_fields({name: name in one.sources for name in FIELDS}, language)}")
         if not found:
-            lines.append(f"  {_NO_INTERACTION if rag else 'none of its spans carries attributes of RAG'}")
+            lines.append(f"  {say('no_interaction' if rag else 'no_rag', language)}")
     return lines
 
 
-_FIELDS = ("question", "documents", "answer")
-
-
-def _interaction(told: Mapping[str, Any]) -> Iterator[str]:
-    released = _RELEASE.get(told["release_reason"], told["release_reason"])
-    yield f"  interaction {told['entry_span_id']}"
-    yield f"    complete after {told['complete_after_seconds']:.1f} s ({released})"
+def _interaction(told: Mapping[str, Any], language: Language) -> Iterator[str]:
+    why = RELEASE[told["release_reason"]][language]
+    yield f"  {say('interaction', language, id=told['entry_span_id'])}"
+    yield f"    {say('complete', language, seconds=told['complete_after_seconds'], why=why)}"
     if "fields" in told:
-        yield f"    {_fields(told['fields'])}"
-    yield from (f"    {line}" for line in told.get("explained", ()))
-    verb = {"judge": "judged", "screen": "screened only", "forward": "not judged"}[told["decision"]["verb"]]
-    yield f"    {verb}: {_decision(told['decision'])}"
+        yield f"    {_fields(told['fields'], language)}"
+    explained = told.get("explained_zh" if language == "zh" else "explained") or told.get("explained", ())
+    yield from (f"    {line}" for line in explained)
+    decision = say("decision", language, **told["decision"])
+    yield f"    {VERBS[told['decision']['verb']][language]}: {decision}"
     if "outcomes" in told:
-        yield from (f"    {line}" for line in _outcomes(told["outcomes"]))
-        yield f"    diagnosis: {told['diagnosis']}"
+        yield from (f"    {line}" for line in _outcomes(told["outcomes"], language))
+        cause = told["diagnosis"] if language == "en" else CAUSES[Cause(told["diagnosis"])][language]
+        yield f"    {say('diagnosis', language, cause=cause)}"
     if "skipped" in told:
-        yield f"    {_NO_INTERACTION}"
+        yield f"    {say('no_interaction', language)}"
 
 
-def _outcomes(outcomes: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+def _outcomes(outcomes: Mapping[str, Mapping[str, Any]], language: Language) -> Iterator[str]:
     """The scored metrics on one line, then one line for each reason why others have no number."""
-    scored = [f"{name} {told['value']:.2f}" for name, told in outcomes.items() if "value" in told]
+    scored = [
+        f"{_metric(name, language)} {told['value']:.2f}" for name, told in outcomes.items() if "value" in told
+    ]
     if scored:
         yield " · ".join(scored)
     reasons: dict[str, list[str]] = {}
     for name, told in outcomes.items():
         if "value" not in told:
-            reasons.setdefault(f"{told['status']} ({told.get('reason', 'no reason')})", []).append(name)
+            status = told["status"] if language == "en" else STATUSES[Status(told["status"])][language]
+            reason = f"{status} ({told.get('reason') or say('no_reason', language)})"
+            reasons.setdefault(reason, []).append(_metric(name, language))
     yield from (f"{reason}: {', '.join(names)}" for reason, names in reasons.items())
 
 
-def _fields(fields: Mapping[str, bool]) -> str:
-    return " ".join(f"{name} {'✓' if there else '✗'}" for name, there in fields.items())
+def _metric(name: str, language: Language) -> str:
+    return name if language == "en" or name not in METRICS else METRICS[name][language]
 
 
-def _decision(decision: Mapping[str, Any]) -> str:
-    return f"by {decision['rule']}, with probability {decision['probability']:g}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+def _fields(fields: Mapping[str, bool], language: Language) -> str:
+    return " ".join(f"{FIELDS[name][language]} {'✓' if there else '✗'}" for name, there in fields.items())
