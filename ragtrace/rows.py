@@ -121,7 +121,10 @@ class _Row:
             value = [value]
         found = read_documents(value) if _is_list(value) else None
         if found is None:
-            raise self._wrong("documents", "a list of texts or objects", value)
+            wanted = "a list of texts or objects"
+            if _is_list(value) and len(value):
+                wanted, value = f"{wanted}, each with its text: the first", value[0]
+            raise self._wrong("documents", wanted, value)
         return self._with_ids(found)
 
     def _only_ids(self) -> tuple[RetrievedDocument, ...] | None:

@@ -125,16 +125,16 @@ class Inputs:
 
 def _documents(text: str) -> Iterator[tuple[int, Any]]:
     """(line, document or the ValueError) of JSON lines, of one document over many lines, or of one array."""
-    lines = text.splitlines()
-    if len(lines) > 1 and isinstance(_parsed(lines[0]), ValueError):
+    lines = [(number, line) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
+    first = _parsed(lines[0][1])
+    if len(lines) > 1 and isinstance(first, ValueError):
         whole = _parsed(text)
         if not isinstance(whole, ValueError):
             yield from ((1, one) for one in (whole if isinstance(whole, list) else [whole]))
             return
-    for number, line in enumerate(lines, start=1):
-        if line.strip():
-            document = _parsed(line)
-            yield from ((number, one) for one in (document if isinstance(document, list) else [document]))
+    for place, (number, line) in enumerate(lines):
+        document = _parsed(line) if place else first
+        yield from ((number, one) for one in (document if isinstance(document, list) else [document]))
 
 
 def _parsed(text: str) -> Any:

@@ -13,6 +13,7 @@ from ragtrace.text.tokens import content
 _PIECE = 4
 _BRIEF = 8
 _DENIED_WITHIN = 3
+_AGREES = frozenset({Relation.SAME, Relation.UNIT})
 _MOST_NUMBERS = 3
 
 
@@ -51,6 +52,15 @@ def is_taken_from(answer: ClaimText, reference: ClaimText, question: ClaimText) 
         and not _numbers_missing(reference, answer)
         and not _is_denied(new[0], answer, reference)
     )
+
+
+def numbers_differ(answer: ClaimText, reference: ClaimText) -> bool:
+    """Whether a number of the reference stands in the answer with another value, and nowhere with its own."""
+    for wanted in reference.quantities:
+        relations = {compare(wanted, said) for said in answer.quantities}
+        if Relation.CONFLICT in relations and not relations & _AGREES:
+            return True
+    return False
 
 
 def _in_order(wanted: Sequence[str], held: Sequence[str]) -> bool:
@@ -93,8 +103,7 @@ def _pieces(answer: ClaimText, reference: ClaimText) -> float:
 
 
 def _numbers_missing(answer: ClaimText, reference: ClaimText) -> int:
-    agrees = {Relation.SAME, Relation.UNIT}
     return sum(
-        not any(compare(wanted, said) in agrees for said in answer.quantities)
+        not any(compare(wanted, said) in _AGREES for said in answer.quantities)
         for wanted in reference.quantities
     )

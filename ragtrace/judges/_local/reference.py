@@ -8,7 +8,7 @@ from functools import cached_property
 from ragtrace.judges._local.case import Case
 from ragtrace.judges._local.claims import ClaimText, read_claim
 from ragtrace.judges._local.corpus import Corpus
-from ragtrace.judges._local.likeness import is_taken_from, likeness
+from ragtrace.judges._local.likeness import is_taken_from, likeness, numbers_differ
 from ragtrace.judges._local.passages import Reader
 from ragtrace.judges._local.support import CONTRADICTED_AT_MOST, judge_claim
 from ragtrace.judges.base import JudgeReply, ReferenceClaim
@@ -97,7 +97,8 @@ class _Comparison:
         if is_taken_from(said, wanted, self._question):
             return max(probability, _TAKEN)
         if len(wanted.tokens) <= _BRIEF:
-            return probability
+            differ = numbers_differ(said, wanted)
+            return min(probability, CONTRADICTED_AT_MOST) if differ else probability
         found = judge_claim(wanted, Corpus((Reader(0).read(said.text, 1),)))
         if found.support is Support.CONTRADICTED:
             return min(probability, CONTRADICTED_AT_MOST)
