@@ -135,7 +135,7 @@ def cpu_seconds(pid: int) -> float:
     return sum(sum(process.cpu_times()[:2]) for process in tree(pid))
 
 
-async def load(url: str, pid: int, templates: list[bytes], seconds: float) -> Result:
+async def load(url: str, pid: int, templates: list[bytes], seconds: float, warm: float = 1.0) -> Result:
     numbers, latencies = itertools.count(1), list[float]()
     accepted = errors = 0
     async with aiohttp.ClientSession(headers={"content-type": "application/x-protobuf"}) as session:
@@ -158,7 +158,7 @@ async def load(url: str, pid: int, templates: list[bytes], seconds: float) -> Re
             until = time.perf_counter() + duration
             await asyncio.gather(*(connection(until) for _ in range(CONNECTIONS)))
 
-        await run(1.0)  # warm
+        await run(warm)
         accepted = errors = 0
         latencies.clear()
         before = cpu_seconds(pid)

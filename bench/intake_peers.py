@@ -10,8 +10,8 @@ measured server, from the first request until it has nothing left to do.
   traffic and judges 1 % of its interactions.
 * Judging every interaction, and 1 % of them, beside forwarding alone.
 
-Peers that are not there are named and left out: rotel comes from PyPI, into ``.cache/rotel``; the Collector is
-built by ``make otelcol`` (needs Go).
+Peers that are not there are named and left out: rotel comes from PyPI, into ``.cache/rotel``; ``make otelcol``
+builds the Collector (needs Go).
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ ROTEL = CACHE / "rotel"
 CORE, OTHERS = "0", [1]
 LONGEST_DRAIN = 40.0
 TAIL_SECONDS = 10
+WARM = 3.0
+"""Seconds of load before what is measured: the embedded judge reads its model when the first interaction comes."""
 
 
 @dataclass(frozen=True)
@@ -74,13 +76,18 @@ def otelcol(folder: Path, sink: int) -> Contender | None:
                 "decision_wait": f"{TAIL_SECONDS}s",
                 "num_traces": 1_000_000,
                 "policies": [{"name": "all", "type": "always_sample"}],
-            }
+            },
+            "batch": {},
         },
-        "exporters": {"otlphttp": {"endpoint": f"http://127.0.0.1:{sink}", "compression": "none"}},
+        "exporters": {"otlp_http": {"endpoint": f"http://127.0.0.1:{sink}", "compression": "none"}},
         "service": {
-            "telemetry": {"metrics": {"level": "none"}},
+            "telemetry": {"metrics": {"level": "none"}, "logs": {"level": "error"}},
             "pipelines": {
-                "traces": {"receivers": ["otlp"], "processors": ["tail_sampling"], "exporters": ["otlphttp"]}
+                "traces": {
+                    "receivers": ["otlp"],
+                    "processors": ["tail_sampling", "batch"],
+                    "exporters": ["otlp_http"],
+                }
             },
         },
     }
@@ -103,8 +110,11 @@ def measure(contender: Contender, templates: list[bytes], seconds: float, cores:
     command = ["taskset", "-c", cores, *(p.format(port=port, other=free_port()) for p in contender.command)]
     environment = {"PORT": str(port), "GOMAXPROCS": "1"}
     with server(*command, port=port, environment=environment) as pid:
+        url = f"http://127.0.0.1:{port}/v1/traces"
+        asyncio.run(load(url, pid, templates, WARM))
+        drain(pid, contender.holds)
         before = cpu_seconds(pid)
-        result = asyncio.run(load(f"http://127.0.0.1:{port}/v1/traces", pid, templates, seconds))
+        result = asyncio.run(load(url, pid, templates, seconds, warm=0.0))
         most = sum(process.memory_info().rss for process in tree(pid))
         drain(pid, contender.holds)
         return replace(result, cpu=cpu_seconds(pid) - before, rss=most / 2**20)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,6 +25,7 @@ from ragtrace.model import (
     Status,
     Unscored,
 )
+from ragtrace_collector.pace import Pace
 from ragtrace_collector.stages import (
     Decision,
     HeldInteraction,
@@ -69,7 +71,12 @@ class ScorerOptions:
     late: float = 40.0
     """How long after the deadline a score may still come, to leave by itself; 0 = not at all."""
     max_pending: int = 512
-    """Interactions in judgement at once; beyond, scoring is what is shed first."""
+    """Interactions in judgement at once; beyond, scoring is what is shed first, and so it is where the judge
+    would not come to it in time."""
+
+
+_IN_TIME = 0.75
+"""An interaction is judged if those before it are expected to be done within this share of its deadline."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,18 +98,20 @@ class Scorer:
         resample: Callable[[HeldInteraction, tuple[Evaluation, ...]], Decision],
         memory: Memory | None = None,
         options: ScorerOptions = ScorerOptions(),
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._judging, self._ready = judging, ready
         self._deliver, self._deliver_late = deliver, deliver_late
         self._resample, self._memory, self._options = resample, memory, options
         self._late_tasks: set[asyncio.Task[None]] = set()
         self._queue: deque[asyncio.Future[None]] = deque()
+        self._clock, self._paces = clock, {bench: Pace() for bench in Bench}
         self.in_work = 0
 
     async def consume(self, item: Sampled) -> None:
         """Judge one interaction and hand it on, by its deadline."""
         held, decision, screens = item.held, item.decision, tuple[Evaluation, ...]()
-        await self._turn(item.patience)
+        await self._turn(Bench.SCREEN if decision.verb is Verb.SCREEN else Bench.JUDGE, item.patience)
         self.in_work += 1
         try:
             if decision.verb is Verb.SCREEN:
@@ -129,13 +138,13 @@ class Scorer:
             task.cancel()
         await asyncio.gather(*self._late_tasks, return_exceptions=True)
 
-    async def _turn(self, patience: float) -> None:
+    async def _turn(self, bench: Bench, patience: float) -> None:
         """Wait for room, ``patience`` seconds at most."""
         if not patience:
             return
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(patience):
-                while self.in_work >= self._options.max_pending:
+                while self.in_work >= self._options.max_pending or self._is_behind(bench):
                     turn = asyncio.get_running_loop().create_future()
                     self._queue.append(turn)
                     await turn
@@ -151,10 +160,11 @@ class Scorer:
     ) -> _Judgement:
         judge, metrics = self._ready.judges[bench], self._ready.metrics
         fallback = (Interaction(trace_id=held.trace_id, entry_span_id=held.entry_span_id),)
-        if self.in_work > self._options.max_pending:
+        if self.in_work > self._options.max_pending or self._is_behind(bench):
             return _Judgement(without_scores(fallback, metrics, judge, Status.SKIPPED, "overload"))
         known = await self._recall(held) if bench is Bench.JUDGE else {}
         pending = self._judging.submit(bench, held, deadline + late, known)
+        self._keep_pace(bench, pending)
         try:
             return _Judgement(await asyncio.wait_for(asyncio.shield(pending.result), deadline))
         except TimeoutError:
@@ -164,6 +174,24 @@ class Scorer:
         except WorkerFailure as failure:
             found = fallback if pending.found is None else pending.found
             return _Judgement(without_scores(found, metrics, judge, Status.JUDGE_ERROR, failure.reason))
+
+    def _is_behind(self, bench: Bench) -> bool:
+        """Whether the judge would not come to one more interaction in time."""
+        options = self._options
+        deadline = options.screen_deadline if bench is Bench.SCREEN else options.deadline
+        return self._paces[bench].wait() > _IN_TIME * deadline
+
+    def _keep_pace(self, bench: Bench, pending: Pending) -> None:
+        """Count ``pending`` from now until it has a result, late ones too: the judge works on them."""
+        pace = self._paces[bench]
+        pace.began(self._clock())
+
+        def ended(result: asyncio.Future[tuple[Evaluation, ...]]) -> None:
+            judged = not result.cancelled() and result.exception() is None
+            pace.ended(self._clock(), judged=judged)
+            self._next_turn()
+
+        pending.result.add_done_callback(ended)
 
     async def _recall(self, held: HeldInteraction) -> dict[str, str]:
         """What was judged of the interaction before a restart, by entry span."""

@@ -84,6 +84,7 @@ class Desk:
         resampled: Decision = DRAWN,
         memory: Memory | None = None,
     ) -> None:
+        self.now = 0.0
         self.out: list[JudgedInteraction] = []
         self.late: list[JudgedInteraction] = []
         self.late_came = asyncio.Event()
@@ -95,6 +96,7 @@ class Desk:
             resample=lambda held, screens: resampled,
             options=options,
             memory=memory,
+            clock=lambda: self.now,
         )
 
     async def _deliver(self, item: JudgedInteraction) -> None:
@@ -125,6 +127,27 @@ async def test_a_score_in_time_leaves_with_its_sampling() -> None:
     (evaluation,) = desk.out[0].evaluations
     assert (evaluation.sampling_probability, evaluation.sampling_rule) == (0.25, "share")
     assert evaluation.outcomes["faithfulness"].value == 0.5
+
+
+async def test_a_judge_that_falls_behind_is_given_no_more_than_it_can_do_in_time() -> None:
+    """At one judgement in eight seconds and a deadline of twenty, the third in line is not begun: it would be late,
+    and so would all behind it."""
+    judging = Judging()
+    desk = Desk(judging, PATIENT)
+    first = await run(desk, judging)
+    desk.now = 8.0
+    judging.jobs[0][2].result.set_result((scored(),))
+    await first
+    begun = [asyncio.create_task(desk.scorer.consume(Sampled(HELD, DRAWN))) for _ in range(2)]
+    while len(judging.jobs) < 3:
+        judging.submitted.clear()
+        await asyncio.wait_for(judging.submitted.wait(), 5)
+    await asyncio.wait_for(desk.scorer.consume(Sampled(HELD, DRAWN)), 5)
+    assert {outcome.reason for outcome in desk.out[1].evaluations[0].outcomes.values()} == {"overload"}
+    for _, _, pending in judging.jobs[1:]:
+        pending.result.set_result((scored(),))
+    await asyncio.gather(*begun)
+    assert len(judging.jobs) == 3
 
 
 async def test_what_waited_on_disk_waits_for_its_turn_and_what_is_fresh_does_not() -> None:
