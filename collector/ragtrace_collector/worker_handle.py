@@ -17,6 +17,7 @@ from ragtrace_collector.worker_messages import (
     Failed,
     Found,
     Job,
+    Message,
     NotReady,
     Ready,
     Setup,
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from ragtrace_collector.stages import HeldInteraction
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
+_STARTS = 3
+"""The first process may be killed before it is ready (memory is short): that is no reason not to serve."""
 _STOP_WITHIN = 2.0
 
 
@@ -102,10 +105,12 @@ class Worker:
             pending.result.set_exception(WorkerFailure("worker_down"))
             return pending
         number = next(self._ids)
+        job = Job(number, bench, (*held.left, *held.spans), held.logs, seconds, known)
+        if not _written(self._process.stdin, job):
+            pending.result.set_exception(WorkerFailure("worker_down"))
+            return pending
         self._pending[number] = pending
         pending.overdue = loop.call_later(seconds + self._grace, self._kill)
-        job = Job(number, bench, (*held.left, *held.spans), held.logs, seconds, known)
-        self._process.stdin.write(to_frame(job))
         return pending
 
     async def close(self) -> None:
@@ -127,17 +132,18 @@ class Worker:
     # --- the process's life -------------------------------------------------------------------------------
 
     async def _keep(self) -> None:
-        pause = _FIRST_PAUSE
+        pause, starts = _FIRST_PAUSE, 1
         while True:
             began = asyncio.get_running_loop().time()
             await self._run_once()
             self._is_up = False
             self._fail_all("worker_lost")
             assert self._ready is not None
-            if not self._ready.done():
+            if not self._ready.done() and starts >= _STARTS:
                 self._ready.set_exception(ConfigError("the scoring worker ended at its start", "judge"))
-            if self._ready.exception() is not None:
+            if self._ready.done() and self._ready.exception() is not None:
                 return
+            starts += 1
             self._on_restart()
             if asyncio.get_running_loop().time() - began > _LONGEST_PAUSE:
                 pause = _FIRST_PAUSE
@@ -158,7 +164,7 @@ class Worker:
         )
         assert process.stdin is not None
         assert process.stdout is not None
-        process.stdin.write(to_frame(self._setup))
+        _written(process.stdin, self._setup)
         while (message := await read_frame(process.stdout)) is not None:
             self._receive(message)
         await process.wait()
@@ -199,6 +205,19 @@ class Worker:
     def _kill(self) -> None:
         if self._process is not None and self._process.returncode is None:
             self._process.kill()
+
+
+def _written(pipe: asyncio.StreamWriter, message: Message) -> bool:
+    """Put ``message`` into ``pipe`` → whether that was possible.
+
+    The pipe of a process that has just died takes what is written to it, or raises, uvloop's a RuntimeError.
+    """
+    frame = to_frame(message)
+    try:
+        pipe.write(frame)
+    except (OSError, RuntimeError):
+        return False
+    return True
 
 
 def _look_at(result: asyncio.Future[tuple[Evaluation, ...]]) -> None:

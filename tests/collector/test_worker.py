@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import uvloop
 
 from ragtrace.errors import ConfigError
 from ragtrace.model import SpanRecord, Status
@@ -128,6 +129,45 @@ async def test_a_worker_that_dies_fails_its_jobs_and_comes_back(judges: Path) ->
         with pytest.raises(WorkerFailure, match="worker_lost"):
             await asyncio.wait_for(worker.submit(Bench.JUDGE, interaction(), 20.0, {}).result, 20)
         await asyncio.wait_for(back.wait(), 20)
+    finally:
+        await worker.close()
+
+
+def test_a_job_for_a_process_that_has_just_died_fails_and_does_not_raise(judges: Path) -> None:
+    """On the loop that the service runs on, whose pipes raise where they are closed: the spans must leave."""
+
+    async def hand_over_until_it_is_back() -> set[str]:
+        worker = Worker(setup("Supports"))
+        try:
+            async with asyncio.timeout(30):
+                await worker.start()
+                assert worker.pid is not None
+                os.kill(worker.pid, signal.SIGKILL)
+                reasons = set[str]()
+                while True:
+                    job = worker.submit(Bench.JUDGE, interaction(), 20.0, {})
+                    await asyncio.sleep(0)
+                    if job.result.done() and isinstance(failure := job.result.exception(), WorkerFailure):
+                        reasons.add(failure.reason)
+                        if failure.reason == "worker_down":
+                            return reasons
+        finally:
+            await worker.close()
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        assert runner.run(hand_over_until_it_is_back()) <= {"worker_lost", "worker_down"}
+
+
+async def test_a_first_process_that_is_killed_before_it_is_ready_is_started_again(judges: Path) -> None:
+    """A kill at the start, by a machine without memory, is no wrong setting."""
+    worker = Worker(setup("Supports"))
+    starting = asyncio.create_task(worker.start())
+    try:
+        async with asyncio.timeout(30):
+            while worker.pid is None:  # noqa: ASYNC110  # nobody sets an event
+                await asyncio.sleep(0.001)
+            os.kill(worker.pid, signal.SIGKILL)
+            assert (await starting).metrics
     finally:
         await worker.close()
 
