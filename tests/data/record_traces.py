@@ -102,7 +102,27 @@ MATRIX = (
         "openlit-langchain",
         "1.45.0",
         ("openlit==1.45.0", "langchain-core", "langchain-openai", _HTTP),
-        ("basic", "zh"),
+        ("basic", "zh", "multi"),
+    ),
+    Recording(
+        "langfuse-langchain",
+        "5.0.4",
+        ("langfuse==5.0.4", "langchain", "langchain-core", "langchain-openai"),
+        ("batch", "multi"),
+        _LANGFUSE,
+    ),
+    Recording(
+        "genai-llama-index",
+        "1.3b0",
+        (
+            "opentelemetry-instrumentation-genai-llama-index==1.3b0",
+            "opentelemetry-instrumentation-genai-openai==1.3b0",
+            "llama-index-core",
+            "llama-index-llms-openai-like",
+            _HTTP,
+        ),
+        ("basic", "zh", "multi"),
+        {"OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": "SPAN_ONLY"},
     ),
     Recording(
         "smolagents",
@@ -260,7 +280,16 @@ def run(recording: Recording, scenario: str, python: Path) -> tuple[Received, di
         **recording.environment,
     }
     command = [str(python), str(HERE / "recorded_app.py"), recording.clothes, scenario]
-    done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=180, check=False)
+    # Where the app runs, some instrumentations leave databases.
+    done = subprocess.run(
+        command,
+        env=variables,
+        cwd=python.parents[1],
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+    )
     server.shutdown()
     if done.returncode:
         raise SystemExit(f"{recording.clothes} {recording.version} {scenario} failed:\n{done.stderr[-2000:]}")

@@ -31,6 +31,7 @@ QUESTIONS = {
     "error": "boom: how long may books be kept?",
     "multi": "How long may books be kept, and what does a late book cost?",
     "rerank": "How long may books be kept?",
+    "batch": "图书可借阅多久?",
 }
 Row = dict[str, Any]
 
@@ -280,26 +281,26 @@ def openinference_langchain(scenario: str) -> None:
     sdk.force_flush()
 
 
-def _langchain(scenario: str) -> None:
+def _langchain(scenario: str, config: Any = None) -> None:
     from langchain_core.documents import Document
     from langchain_core.output_parsers import StrOutputParser
     from langchain_core.prompts import ChatPromptTemplate
     from langchain_core.retrievers import BaseRetriever
-    from langchain_core.runnables import RunnablePassthrough
+    from langchain_core.runnables import RunnableLambda, RunnablePassthrough
     from langchain_openai import ChatOpenAI
 
-    rows: list[Row] = []
+    found: dict[str, list[Row]] = {}
 
     class HandbookRetriever(BaseRetriever):
         def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
-            rows.extend(search(query))
+            found[query] = search(query)
             return [
                 Document(
                     id=row["id"],
                     page_content=row["text"],
                     metadata={**row["metadata"], "score": row["score"]},
                 )
-                for row in rows
+                for row in found[query]
             ]
 
     def fmt(documents: list[Document]) -> str:
@@ -308,15 +309,76 @@ def _langchain(scenario: str) -> None:
     prompt = ChatPromptTemplate.from_messages(
         [("system", SYSTEM + "\n\nContext:\n{context}"), ("user", "{question}")]
     )
-    given = {"context": HandbookRetriever() | fmt, "question": RunnablePassthrough()}
+
+    def both(lists: list[list[Document]]) -> list[Document]:
+        return list({d.id: d for documents in reversed(lists) for d in documents}.values())
+
+    retriever: Any = HandbookRetriever()
+    if scenario == "multi":
+        retriever = RunnableLambda(lambda question: queries(question, scenario)) | retriever.map() | both
+    given = {"context": retriever | RunnableLambda(fmt), "question": RunnablePassthrough()}
     chain = given | prompt | ChatOpenAI(model=MODEL, max_retries=0) | StrOutputParser()
-    question, answer = QUESTIONS[scenario], None
+    question, answer, more = QUESTIONS[scenario], None, {}
     try:
-        answer = chain.invoke(question)
+        if scenario == "batch":
+            asked = [QUESTIONS["basic"], question]
+            answers = chain.batch(asked, config)
+            turns = zip(asked, answers, strict=True)
+            more["turns"] = [{"question": q, "contexts": found[q], "answer": a} for q, a in turns]
+            answer = answers[-1]
+        else:
+            answer = chain.invoke(question, config)
     except Exception as error:
         if scenario != "error":
             raise SystemExit(f"unexpected: {error!r}") from error
-    report(question, rows, answer)
+    rows = fused([found.get(query, []) for query in queries(question, scenario)])
+    report(question, rows, answer, **more)
+
+
+def langfuse_langchain(scenario: str) -> None:
+    """LangChain under Langfuse's callback handler."""
+    from langfuse import get_client
+    from langfuse.langchain import CallbackHandler
+
+    _langchain(scenario, {"callbacks": [CallbackHandler()]})
+    get_client().flush()
+
+
+def genai_llama_index(scenario: str) -> None:
+    """LlamaIndex and its model's client under OpenTelemetry's own instrumentations: a trace for each step."""
+    import os
+
+    from llama_index.core import get_response_synthesizer
+    from llama_index.core.query_engine import RetrieverQueryEngine
+    from llama_index.core.retrievers import BaseRetriever
+    from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+    from llama_index.llms.openai_like import OpenAILike
+    from opentelemetry.instrumentation.genai.llama_index import LlamaIndexInstrumentor
+    from opentelemetry.instrumentation.genai.openai import OpenAIInstrumentor
+
+    sdk = provider(logs=True)
+    LlamaIndexInstrumentor().instrument(tracer_provider=sdk)
+    OpenAIInstrumentor().instrument(tracer_provider=sdk)
+
+    class HandbookRetriever(BaseRetriever):
+        def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+            return [
+                NodeWithScore(
+                    node=TextNode(id_=row["id"], text=row["text"], metadata=row["metadata"]),
+                    score=row["score"],
+                )
+                for row in search(query_bundle.query_str)
+            ]
+
+    base = os.environ["OPENAI_BASE_URL"]
+    model = OpenAILike(
+        model=MODEL, api_base=base, api_key="sk-none", is_chat_model=True, context_window=8_000
+    )
+    engine = RetrieverQueryEngine(HandbookRetriever(), get_response_synthesizer(llm=model))
+    question = QUESTIONS[scenario]
+    answer = str(engine.query(question))
+    sdk.force_flush()
+    report(question, search(question), answer)
 
 
 def openlit_langchain(scenario: str) -> None:
@@ -457,6 +519,8 @@ CLOTHES: dict[str, Callable[[str], None]] = {
     "traceloop-openai": traceloop_openai,
     "langfuse": langfuse_observe,
     "openlit-langchain": openlit_langchain,
+    "langfuse-langchain": langfuse_langchain,
+    "genai-llama-index": genai_llama_index,
     "pydantic-ai": pydantic_ai,
     "smolagents": smolagents_tools,
     "trulens": trulens_app,

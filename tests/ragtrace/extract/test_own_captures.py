@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
-from captures import OWN, expected_turns, load
+from captures import OWN, expected_turns, load, of_turn
 
 from ragtrace.extract import interactions
 from ragtrace.model import Interaction
@@ -37,9 +38,13 @@ def _lacks(capture: Path) -> set[str]:
     return next((lacks for name, lacks in _NOT_RECORDED.items() if capture.name.startswith(name)), set())
 
 
-def _one(capture: Path) -> Interaction:
-    (one,) = interactions(*load(capture))
-    return one
+def _turns(capture: Path) -> list[tuple[Interaction, dict[str, Any]]]:
+    """Each interaction that was read, with what the app really did: as many of the one as of the other."""
+    found, turns = interactions(*load(capture)), expected_turns(capture)
+    assert len(found) == len(turns)
+    pairs = [(of_turn(found, turn), turn) for turn in turns]
+    assert len({id(one) for one, _ in pairs}) == len(turns)
+    return [(one, turn) for one, turn in pairs if one is not None]
 
 
 def test_there_are_captures_of_two_versions_of_four_instrumentations() -> None:
@@ -53,16 +58,19 @@ def test_there_are_captures_of_two_versions_of_four_instrumentations() -> None:
 
 def test_question_and_answer_are_the_apps(capture: Path) -> None:
     """The question as it was asked; the answer, or none where the app failed."""
-    one, (turn,) = _one(capture), expected_turns(capture)
-    assert one.question == (None if "question" in _lacks(capture) else turn["question"])
-    assert one.answer == turn["answer"]
-    assert (one.error is not None) == (turn["answer"] is None)
+    for one, turn in _turns(capture):
+        assert one.question == (None if "question" in _lacks(capture) else turn["question"])
+        assert one.answer == turn["answer"]
+        assert (one.error is not None) == (turn["answer"] is None)
 
 
 def test_documents_are_those_of_the_prompt(capture: Path) -> None:
     """Texts in prompt order with ids and scores, and nothing in place of what was not recorded."""
-    one, (turn,) = _one(capture), expected_turns(capture)
-    lacks, contexts = _lacks(capture), turn["contexts"]
+    for one, turn in _turns(capture):
+        _check_documents(one, turn["contexts"], _lacks(capture))
+
+
+def _check_documents(one: Interaction, contexts: list[dict[str, Any]], lacks: set[str]) -> None:
     documents = one.documents or ()
     texts = [document.text for document in documents]
     assert texts == [None if "texts" in lacks else context["text"] for context in contexts]
@@ -78,7 +86,8 @@ def test_documents_are_those_of_the_prompt(capture: Path) -> None:
 
 
 def test_the_entry_is_a_span_of_the_capture(capture: Path) -> None:
-    """Scores have a place: the entry, the retrievals and the model call are spans that were received."""
-    one = _one(capture)
-    known = {span.span_id for span in load(capture)[0]}
-    assert {one.entry_span_id, *one.retrieval_span_ids} - {None} <= known
+    """Scores have a place: the entry, in the trace that is named, and the retrievals are spans that were received."""
+    known = {(span.trace_id, span.span_id) for span in load(capture)[0]}
+    for one, _ in _turns(capture):
+        assert (one.trace_id, one.entry_span_id) in known
+        assert set(one.retrieval_span_ids) <= {span_id for _, span_id in known}
