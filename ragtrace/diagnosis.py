@@ -25,7 +25,7 @@ faithful to.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ragtrace.advice import advice
 from ragtrace.model import (
@@ -97,6 +97,8 @@ class Facts:
     nothing_retrieved: bool = False
     claimless: bool = False
     """The answer states nothing: a greeting, a question back. No retrieval would have made it better."""
+    evasive: bool = False
+    """The answer states nothing but that it depends."""
     recall: float | None = None
     precision: float | None = None
     first_relevant: int | None = None
@@ -117,15 +119,18 @@ def diagnose(
     needs: Sequence[Need] = (),
     abstained: bool = False,
     has_reference: bool = False,
+    evasive: bool = False,
     language: Language = "en",
     thresholds: Thresholds = DEFAULT_THRESHOLDS,
 ) -> Diagnosis:
     """The diagnosis of one interaction, with advice in ``language``.
 
     ``outcomes`` are those of :data:`ragtrace.metrics.DEFAULT_METRICS` by name; a metric that was not
-    asked for counts as missing. ``abstained``: the answer declines.
+    asked for counts as missing. ``abstained``: the answer declines; ``evasive``: it says only that
+    it depends.
     """
     facts = gather(outcomes, claims, needs, abstained=abstained, has_reference=has_reference)
+    facts = replace(facts, evasive=evasive)
     matches = match(facts, thresholds)
     warnings = () if matches else retrieval_flaws(facts, thresholds)
     missing = () if matches else missing_outcomes(outcomes, facts)
@@ -197,7 +202,7 @@ def match(facts: Facts, thresholds: Thresholds) -> tuple[Cause, ...]:
     if facts.abstained:
         return _refusal(facts, thresholds, missed=missed)
     if facts.claimless and not facts.has_reference:
-        return ()
+        return (Cause.OFF_QUESTION,) if facts.evasive and _off_question(facts, thresholds) else ()
     unfaithful = _unfaithful(facts, thresholds)
     off = _off_question(facts, thresholds)
     symptom = bool(unfaithful) or off or _below(facts.correctness, thresholds.answer_correctness)

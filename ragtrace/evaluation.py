@@ -34,6 +34,7 @@ from ragtrace.model import (
     Unscored,
 )
 from ragtrace.reading import Reading, read
+from ragtrace.text.checkworthy import is_evasive
 from ragtrace.text.citations import strip
 
 _log = logging.getLogger(__name__)
@@ -132,6 +133,7 @@ class Evaluator:
             needs=_needs(interaction, reply),
             abstained=evidence.abstained,
             has_reference=interaction.reference is not None,
+            evasive=any(is_evasive(unit.text) for unit in evidence.units),
             language=evidence.language,
             thresholds=self._thresholds,
         )

@@ -46,6 +46,16 @@ def negated_bounds(normal: str) -> int:
     return sum(1 for _ in _negated().finditer(normal))
 
 
+def without_bounds(normal: str, stop: str) -> str:
+    """``normal`` with ``stop`` in the place of every word that bounds a quantity."""
+    return _any_bound().sub(f" {stop} ", normal)
+
+
+@cache
+def _any_bound() -> re.Pattern[str]:
+    return re.compile(rf"(?:{_NOT})?(?:{_any_of('at_most')}|{_any_of('at_least')})")
+
+
 @cache
 def _before() -> re.Pattern[str]:
     most, least = _any_of("at_most"), _any_of("at_least")

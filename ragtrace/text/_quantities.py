@@ -146,9 +146,16 @@ def _read_ordinal(match: re.Match[str], text: str) -> Quantity | None:
 
 
 def _read_fraction(match: re.Match[str], text: str) -> Quantity | None:
-    numbers = [value(n) for n in re.findall(rf"{ARABIC}|[{ZH}点]+", match[0].replace("百分之", " "))]
+    numbers = [value(n) for n in re.findall(rf"{ARABIC}|[{ZH}点]+", _PARTS_OF.sub(" ", match[0]))]
     parts = [n for n in numbers if n is not None]
-    return _quantity(match, min(parts), max(parts), "percent", unit="percent") if parts else None
+    if not parts:
+        return None
+    share = _SHARES[match[0][0]]
+    return _quantity(match, min(parts) * share, max(parts) * share, "percent", unit="percent")
+
+
+_PARTS_OF = re.compile("[百千万]分之")
+_SHARES = {"百": 1.0, "千": 0.1, "万": 0.01}
 
 
 def _read_number(match: re.Match[str], text: str) -> Quantity | None:

@@ -28,7 +28,9 @@ _EVERY_ZH = (
     r"[每一](?:天|日|周|星期|个?月|年|晚|小时)\s?(?:只|可|最多|至多|须|需)?\s?"
     rf"(?:吃|服用|口服|服|使用|涂抹|涂|用|享受|举行|安排|体检)?\s?(?:\d+|[{ZH}]+)次"
 )
-_FRACTION = rf"百分之\s?(?:{ARABIC}|[{ZH}点]+)(?:\s?{DASH}\s?(?:百分之)?\s?(?:{ARABIC}|[{ZH}点]+))?"
+_FRACTION = (
+    rf"[百千万]分之\s?(?:{ARABIC}|[{ZH}点]+)(?:\s?{DASH}\s?(?:[百千万]分之)?\s?(?:{ARABIC}|[{ZH}点]+))?"
+)
 _ORDINAL = rf"第\s?(?:\d+|[{ZH}]+)|(?<![\w.,])\d+(?:st|nd|rd|th)\b"
 _MEASURED = (
     r"(?:[kmgt]i?b|(?:mega|giga|kilo)?bytes?|[kcm]?m|m?g|kg|ml|l|k?wh?|mah|rpm|feet|miles?|met(?:er|re)s?|dollars|euros?"

@@ -42,8 +42,27 @@ _ANNOUNCES = re.compile(r"(?:[^\d０-９㐀-鿿]{0,120}|[^\d０-９]{0,40})[:：
 
 _QUESTION_END = re.compile(r"[?？][\"'”’」』）)*]*$")
 _LIST_LABEL = re.compile(r"\W*(?:sources?|references?|来源|参考(?:资料|文献)?|引用|出处)\W*", re.IGNORECASE)
+_EN_YES_NO = (
+    r"(?:yes|no|yep|yeah|nope|correct|right|indeed|definitely|absolutely|not at all)"
+    r"(?:, ?(?:you|it|they|we|that|there|this|i|he|she) "
+    r"(?:can|may|do|does|did|is|are|was|will|should|must|has|have)(?:n't| ?not)?)?"
+    r"|you (?:can(?:'t|not)?|may(?: not)?)|(?:it|that) (?:is|does)(?:n't| not)?"
+)
+_ZH_YES_NO = (
+    "(?:是的?|对的?|没错|不是的?|否|不对|可以的?|不可以|不能|不会|能的?|会的?|行的?|不行|不支持|支持的?|有的?|没有|不需要|需要的?"
+    "|不用|不允许|允许的?|不必|必须)"
+)
 _YES_NO = re.compile(
-    r"\W*(?:yes|no|yep|nope|correct|right|是的?|不是|否|对的?|不对|可以|不可以|能|不能|会|不会)\W*",
+    rf"\W*(?:{_EN_YES_NO}|{_ZH_YES_NO}(?:[，,、]\s*(?:您|你)?{_ZH_YES_NO})?)\W*", re.IGNORECASE
+)
+_EVASIVE = re.compile(
+    r"\W*(?:well,? )?(?:(?:it|that|this) (?:really |all )?(?:depends|varies)"
+    r"|(?:it is|it's) (?:hard|difficult) to say)"
+    r"(?: (?:up)?on [^,;:.\d]{0,60}| (?:from|by|with) [^,;:.\d]{0,40}| a lot| widely)?\W*"
+    r"|\W*(?:这|那|这个|具体|一般|通常)?(?:要|得|需要?|都|主要)?(?:看|视|取决于|根据)"
+    r"(?:您的|你的|个人|具体|实际|不同)*"
+    r"(?:情况|需求|条件|因素|场景|而定|的)*(?:而定|来定|决定|而异|来看|处理)?(?:的|吧|了)?\W*"
+    r"|\W*(?:因人而异|不一定|不好说|很难说|说不准|不确定)\W*",
     re.IGNORECASE,
 )
 
@@ -57,10 +76,15 @@ def is_check_worthy(text: str, kind: LineKind = LineKind.TEXT) -> bool:
         return False
     if _ANNOUNCES.fullmatch(plain):
         return False
-    return not (is_courtesy(plain) or says_not_in_documents(plain))
+    return not (is_courtesy(plain) or says_not_in_documents(plain) or is_evasive(plain))
 
 
 def is_yes_or_no(text: str) -> bool:
     """Whether ``text`` is a bare yes or no: a claim when it is all there is, a repetition before an
     explanation."""
     return bool(_YES_NO.fullmatch(text))
+
+
+def is_evasive(text: str) -> bool:
+    """Whether the sentence ``text`` says only that one cannot say: "It depends.", "视情况而定。"."""
+    return bool(_EVASIVE.fullmatch(text))

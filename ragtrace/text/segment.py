@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ragtrace.model import Citation, Language, Unit
-from ragtrace.text.checkworthy import is_check_worthy, is_yes_or_no
+from ragtrace.text.abstain import is_neutral
+from ragtrace.text.checkworthy import is_check_worthy, is_evasive, is_yes_or_no
 from ragtrace.text.language import detect_language
 from ragtrace.text.sentences import kinded_sentences, sentences
 from ragtrace.text.structure import LineKind
@@ -87,7 +88,7 @@ def units(
             text = _without_markers(masked, piece)
         worthy = is_check_worthy(text, piece.kind)
         found.append(Unit(number + 1, text, piece.start, piece.end, tuple(cited[number]), worthy))
-    return _settle_yes_or_no(found)
+    return _settle_evasion(_settle_yes_or_no(found))
 
 
 def _mask(answer: str, citations: Sequence[Citation]) -> str:
@@ -172,6 +173,15 @@ def _settle_yes_or_no(found: Sequence[Unit]) -> tuple[Unit, ...]:
     return tuple(
         replace(unit, check_worthy=False) if explained and is_yes_or_no(unit.text) else unit for unit in found
     )
+
+
+def _settle_evasion(found: Sequence[Unit]) -> tuple[Unit, ...]:
+    """Behind "it depends", "please contact support" is no claim either, where nothing else is said."""
+    if not any(is_evasive(unit.text) for unit in found):
+        return tuple(found)
+    if not all(is_evasive(unit.text) or is_neutral(unit.text) or not unit.check_worthy for unit in found):
+        return tuple(found)
+    return tuple(replace(unit, check_worthy=False) for unit in found)
 
 
 def _has_letters(text: str, piece: _Piece) -> bool:

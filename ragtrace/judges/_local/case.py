@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 from ragtrace.judges._local.claims import ClaimText, read_claim
 from ragtrace.judges._local.corpus import Corpus
 from ragtrace.judges._local.estimate import constants, logistic
+from ragtrace.judges._local.explain import together
 from ragtrace.judges._local.fit import Answer, Fit, answer_fit, read_answer
 from ragtrace.judges._local.passages import Document
+from ragtrace.judges._local.polarity import judge_polarity, says_yes
 from ragtrace.judges._local.questions import NeedText, read_question, split_needs
 from ragtrace.judges._local.relevance import coverage, gives_kind, known_tokens, relevance_features
 from ragtrace.judges._local.support import judge_claim, verdict
 from ragtrace.model import Claim, Interaction, JudgedClaim, Language, Need, Support, Unit, Verdict
+from ragtrace.text.checkworthy import is_yes_or_no
 
 _ECHO = 2.0
 """What it adds to a document's log odds of relevance that the answer is taken from it, or contradicts it,
@@ -25,6 +29,12 @@ _ECLIPSE = 1.5
 more."""
 _ECLIPSED_BELOW = 0.6
 _TIE = 0.05
+_STRANGE = 0.2
+"""A document that holds less of the question shares nothing with it but by chance."""
+_TAKEN_FROM = 0.6
+"""How relevant a document is held to be, and how fitting an answer, that can be told by the claims alone."""
+_SAID_YES_OR_NO = 0.9
+"""A bare yes or no fits a question that asks for one."""
 
 
 class Case:
@@ -57,17 +67,49 @@ class Case:
             rank: self.verdict(read, self.single[rank]) for rank in unit.cites if rank in self.single
         }
         claim = Claim(unit.text, unit.index, unit.start, unit.end, unit.cites)
-        return JudgedClaim(claim, self.verdict(read, self.corpus), pairs)
+        return JudgedClaim(claim, self._named(read, self.verdict(read, self.corpus), pairs), pairs)
 
     def verdict(self, claim: ClaimText, corpus: Corpus) -> Verdict:
-        """What the documents of ``corpus`` say of ``claim``."""
+        """What the documents of ``corpus`` say of ``claim``; a bare yes or no takes its content from the
+        question."""
+        if self._yes_or_no is not None and is_yes_or_no(claim.text):
+            found = judge_polarity(says_yes(claim.text), self._yes_or_no, corpus)
+            return verdict(self._yes_or_no_claim, found, self.language)
         return verdict(claim, judge_claim(claim, corpus), self.language)
+
+    @cached_property
+    def _yes_or_no(self) -> NeedText | None:
+        return next((need for need in self.needs_asked if need.kind == "yes_no"), None)
+
+    @cached_property
+    def _yes_or_no_claim(self) -> ClaimText:
+        return read_claim(self._yes_or_no.text if self._yes_or_no else "")
+
+    def _named(self, claim: ClaimText, whole: Verdict, pairs: Mapping[int, Verdict | None]) -> Verdict:
+        """``whole`` with the documents that support ``claim`` each alone, where there are any: a claim must
+        not be told to rest on other documents than its citations are told."""
+        ranks = dict.fromkeys((*whole.documents, *pairs))
+        if whole.support is not Support.SUPPORTED or len(ranks) < 2:
+            return whole
+        each = {rank: pairs.get(rank) or self.verdict(claim, self.single[rank]) for rank in ranks}
+        alone = [rank for rank, one in each.items() if one.support is Support.SUPPORTED]
+        if not alone:
+            return replace(whole, explanation=together(whole.documents, self.language))
+        if whole.documents[0] in alone:
+            return replace(whole, documents=tuple(alone))
+        first = each[alone[0]]
+        return replace(whole, documents=tuple(alone), quote=first.quote, explanation=first.explanation)
 
     @cached_property
     def _echoed(self) -> frozenset[int]:
         """Ranks of the documents that the answer is taken from, or contradicts."""
-        decided = (c.verdict for c in self.claims if c.verdict and c.verdict.support is not Support.NOT_FOUND)
-        return frozenset(found.documents[0] for found in decided if found.documents)
+        return frozenset(found.documents[0] for found in self._decided if found.documents)
+
+    @cached_property
+    def _decided(self) -> tuple[Verdict, ...]:
+        """The verdicts on claims that the documents support or contradict."""
+        found = (claim.verdict for claim in self.claims)
+        return tuple(v for v in found if v is not None and v.support is not Support.NOT_FOUND)
 
     # --- relevance
 
@@ -99,7 +141,10 @@ class Case:
             rank: estimate.probability(relevance_features(need, corpus, known[rank]))
             for rank, corpus in self.single.items()
         }
-        return _eclipsed(need, self._echo(raw), known)
+        found = _eclipsed(need, self._echo(raw), known)
+        if not (self._is_in_other_words(need) or self._is_settled(need)):
+            return found
+        return {rank: max(p, _TAKEN_FROM) if rank in self._echoed else p for rank, p in found.items()}
 
     def _echo(self, raw: Mapping[int, float]) -> dict[int, float]:
         best = max(raw.values(), default=0.0)
@@ -121,7 +166,34 @@ class Case:
         if self.interaction.documents is None:
             return None
         threshold = constants().thresholds["covered"]
-        return any(p >= threshold and self._gives(need, rank) for rank, p in found.items())
+        covered = any(p >= threshold and self._gives(need, rank) for rank, p in found.items())
+        return covered or self._is_in_other_words(need) or self._is_settled(need)
+
+    def _is_settled(self, need: NeedText) -> bool:
+        """Whether claims that the documents decide meet ``need``: then the documents spoke of it."""
+        if not self._decided:
+            return False
+        special = not need.own or not need.own.isdisjoint(known_tokens(need, self._decided_part.corpus))
+        fit = answer_fit(need, self._decided_part, self.corpus)
+        return special and fit.probability >= constants().thresholds["answered"]
+
+    @cached_property
+    def _decided_part(self) -> Answer:
+        """The claims that the documents decide, as if they were the answer."""
+        decided = (c.claim.text for c in self.claims if c.verdict and c.verdict in self._decided)
+        return read_answer("\n".join(decided))
+
+    def _is_in_other_words(self, need: NeedText) -> bool:
+        """Whether the only question shares nothing with any document although the answer is taken from them.
+
+        Such an answer gets the benefit of the doubt: wording cannot tell whether it fits, and a model that
+        found its answer in the documents had them to find it in.
+        """
+        if len(self.needs_asked) > 1 or not self._decided or len(self._decided) < len(self.claims):
+            return False
+        if any(coverage(need, known_tokens(need, corpus)) >= _STRANGE for corpus in self.single.values()):
+            return False
+        return self._fit_of(need).kind is not False
 
     def _gives(self, need: NeedText, rank: int) -> bool:
         """Whether the document at ``rank`` has the wanted kind of answer, and what is special to the need."""
@@ -132,9 +204,17 @@ class Case:
     def _answered(self, need: NeedText) -> bool | None:
         if not self.interaction.answer:
             return None
-        return self._fit(need).probability >= constants().thresholds["answered"]
+        return self._fit(need) >= constants().thresholds["answered"]
 
-    def _fit(self, need: NeedText) -> Fit:
+    def _fit(self, need: NeedText) -> float:
+        """The probability that the answer meets ``need``."""
+        if need is self._yes_or_no and any(is_yes_or_no(claim.claim.text) for claim in self.claims):
+            return _SAID_YES_OR_NO
+        if self._is_in_other_words(need):
+            return max(_TAKEN_FROM, self._fit_of(need).probability)
+        return self._fit_of(need).probability
+
+    def _fit_of(self, need: NeedText) -> Fit:
         corpus = self.corpus if self.interaction.documents else None
         return answer_fit(need, self._answer, corpus)
 
@@ -146,9 +226,7 @@ class Case:
         """The probability that the answer addresses the question, the mean over its needs."""
         if not self.needs_asked or not self.interaction.answer:
             return None
-        return round(
-            math.fsum(self._fit(need).probability for need in self.needs_asked) / len(self.needs_asked), 4
-        )
+        return round(math.fsum(self._fit(need) for need in self.needs_asked) / len(self.needs_asked), 4)
 
 
 def _eclipsed(

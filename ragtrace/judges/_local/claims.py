@@ -11,6 +11,7 @@ from functools import cached_property
 from ragtrace.judges._local.passages import clause_tokens
 from ragtrace.model import Language
 from ragtrace.text._bounds import negated_bounds
+from ragtrace.text._quantity_patterns import unit_of_name
 from ragtrace.text.language import detect_language
 from ragtrace.text.lexicon import chinese, english
 from ragtrace.text.numbers import Quantity, quantities
@@ -56,9 +57,9 @@ class ClaimText:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Capitalised words that do not begin a sentence, in lower case."""
+        """Capitalised words that neither begin a sentence nor are units (MB), in lower case."""
         found = (match[0].lower().removesuffix("'s") for match in _CAPITAL.finditer(self.text))
-        return tuple(name for name in found if name not in english().stop)
+        return tuple(name for name in found if name not in english().stop and name not in unit_of_name())
 
     @cached_property
     def negations(self) -> int:

@@ -16,9 +16,11 @@ from ragtrace.judges._local.alignment import (
     longest_missing_run,
 )
 from ragtrace.judges._local.claims import ClaimText, count_negations
-from ragtrace.judges._local.contradictions import Conflict
+from ragtrace.judges._local.conflicts import Conflict
 from ragtrace.judges._local.corpus import Corpus, Evidence
 from ragtrace.text.lexicon import chinese
+from ragtrace.text.numbers import Relation, compare
+from ragtrace.text.tokens import content, words
 
 _NARROWEST = 5
 """A window is never narrower than so many content tokens."""
@@ -32,14 +34,15 @@ def english_features(
 ) -> dict[str, float]:
     """The measurements on an English claim with at least one content token."""
     n = len(claim.tokens)
+    missing = _missing_numbers(claim, evidence, corpus)
     return {
         "window": best_window(claim.weights, max(_NARROWEST, n), corpus),
-        "number_context": _number_context(claim, evidence, corpus),
+        "number_context": _number_context(claim, evidence, corpus, missing),
         "order": _order(claim, evidence),
         "pairs": _pairs(claim, corpus),
         "alike": _alike(claim, evidence, corpus),
         "missing_run": -longest_missing_run(claim.tokens, corpus.vocabulary) / n,
-        "missing_numbers": -sum(t[0].isdigit() and t not in corpus.vocabulary for t in claim.weights),
+        "missing_numbers": -len(missing),
         "names_anywhere": -min(_MOST_NAMES, sum(not _has_name(name, corpus) for name in claim.names)),
         "names_near": -min(_MOST_NAMES, _names_missing(claim, evidence)),
         "conflict": -float(_contradicts(conflict)),
@@ -90,12 +93,29 @@ def _built_alike(token: str, corpus: Corpus) -> float:
     return _ALIKE if len(token) >= _ROOTED and token.isalpha() and corpus.has_root(token) else 0.0
 
 
-def _number_context(claim: ClaimText, evidence: Evidence, corpus: Corpus) -> float:
+def _missing_numbers(claim: ClaimText, evidence: Evidence, corpus: Corpus) -> frozenset[str]:
+    """The claim's numbers that no document has, neither as they stand nor in another unit."""
+    missing = frozenset(t for t in claim.weights if t[0].isdigit() and t not in corpus.vocabulary)
+    if not missing:
+        return missing
+    stated = [quantity for passage in evidence.passages for quantity in passage.quantities]
+    converted = (
+        token
+        for quantity in claim.quantities
+        if any(q.unit != quantity.unit and compare(quantity, q) is Relation.SAME for q in stated)
+        for token in content(words(quantity.text))
+    )
+    return missing.difference(converted)
+
+
+def _number_context(claim: ClaimText, evidence: Evidence, corpus: Corpus, missing: frozenset[str]) -> float:
     """The worst over the claim's numbers of how much of the claim stands by that number in a passage.
 
     0 where a number is nowhere; without numbers, the coverage by the best passage.
     """
-    numbers = [token for token in claim.weights if token[0].isdigit()]
+    if missing:
+        return 0.0
+    numbers = [t for t in claim.weights if t[0].isdigit() and t in corpus.vocabulary]
     if not numbers:
         return evidence.coverage
     return min(_context_of(number, claim, corpus) for number in numbers)
@@ -142,7 +162,10 @@ def _universal_pattern() -> re.Pattern[str]:
 
 
 def _universals(text: str) -> set[str]:
-    return set(_universal_pattern().findall(text))
+    return {_SAME_UNIVERSAL.get(word, word) for word in _universal_pattern().findall(text)}
+
+
+_SAME_UNIVERSAL = {"只有": "仅", "唯一": "仅", "全部": "所有", "一律": "都", "均": "都"}
 
 
 def _any_of(listed: Iterable[str]) -> re.Pattern[str]:

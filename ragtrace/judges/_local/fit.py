@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from ragtrace.judges._local.corpus import Corpus
 from ragtrace.judges._local.estimate import logistic
-from ragtrace.judges._local.passages import Passage, Reader
-from ragtrace.judges._local.questions import NeedText
+from ragtrace.judges._local.passages import Reader
+from ragtrace.judges._local.questions import NeedText, share_held
 from ragtrace.judges._local.relevance import coverage, gives_kind, known_tokens
 
 
@@ -78,16 +78,6 @@ _BESIDE = 0.6
 
 def _near(need: NeedText, corpus: Corpus) -> Sequence[int]:
     """Indexes of the passages that hold most of the need: all within a tenth of the best."""
-    scores = [_share(need, passage) for passage in corpus.passages]
+    scores = [share_held(need, passage) for passage in corpus.passages]
     best = max(scores, default=0.0)
     return [index for index, score in enumerate(scores) if best and score >= best - 0.1]
-
-
-def _share(need: NeedText, passage: Passage) -> float:
-    """The share of the need's weight that ``passage`` holds, synonyms counting in full."""
-    held = {need.forms[form] for form in need.forms.keys() & passage.vocabulary}
-    for token, others in need.alternatives.items():
-        if token in need.weights and any(other in passage.normal for other in others):
-            held.add(token)
-    total = sum(need.weights.values())
-    return sum(need.weights[token] for token in held) / total if total else 0.0

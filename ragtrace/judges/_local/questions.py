@@ -10,6 +10,7 @@ from functools import cache, cached_property
 from importlib.resources import files
 from typing import Any
 
+from ragtrace.judges._local.passages import Passage
 from ragtrace.model import Language
 from ragtrace.text import lexicon
 from ragtrace.text.language import detect_language
@@ -59,6 +60,16 @@ def split_needs(question: str) -> tuple[NeedText, ...]:
         return (read_question(question),)
     first = _need(pieces[0], ())
     return (first, *(_need(piece, first.tokens) for piece in pieces[1:]))
+
+
+def share_held(need: NeedText, passage: Passage) -> float:
+    """The share of the need's weight that ``passage`` holds, synonyms counting in full."""
+    held = {need.forms[form] for form in need.forms.keys() & passage.vocabulary}
+    for token, others in need.alternatives.items():
+        if token in need.weights and any(other in passage.normal for other in others):
+            held.add(token)
+    total = sum(need.weights.values())
+    return sum(need.weights[token] for token in held) / total if total else 0.0
 
 
 def token_weight(token: str) -> float:

@@ -75,9 +75,19 @@ def _are_persons(one: str, other: str, behind: str) -> bool:
 
 
 def _precede_suffix(one: str, other: str, behind: str) -> bool:
-    if not behind.startswith(_split("suffixes")) or not {one, other}.isdisjoint(_split("no_names")):
+    if not _suffix().match(behind) or not {one, other}.isdisjoint(_split("no_names")):
+        return False
+    if any(_ASKS.search(name) for name in (one, other)):
         return False
     return 2 <= len(one) <= _LONGEST_NAME and 2 <= len(other) <= _LONGEST_NAME
+
+
+@cache
+def _suffix() -> re.Pattern[str]:
+    return re.compile(rf"(?:{'|'.join(_split('suffixes'))})(?![长级民域分别线])")
+
+
+_ASKS = re.compile("[哪谁几]|什么|多少")
 
 
 def _is_chinese(text: str) -> bool:

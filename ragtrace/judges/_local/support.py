@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ragtrace.judges._local.claims import ClaimText
-from ragtrace.judges._local.contradictions import Conflict, find_conflict
+from ragtrace.judges._local.conflicts import Conflict
+from ragtrace.judges._local.contradictions import find_conflict, find_other_restriction
 from ragtrace.judges._local.corpus import Corpus, Evidence, find_evidence
 from ragtrace.judges._local.estimate import constants
 from ragtrace.judges._local.explain import explain
@@ -40,7 +41,7 @@ def judge_claim(claim: ClaimText, corpus: Corpus) -> Finding:
     estimate = constants().support[language]
     evidence = find_evidence(claim.weights, corpus) if claim.tokens else None
     if evidence is None:
-        return Finding(Support.NOT_FOUND, estimate.floor)
+        return _without_evidence(claim, corpus, estimate.floor)
     measure = chinese_features if language == "zh" else english_features
     conflict = find_conflict(claim, evidence, corpus)
     probability = estimate.probability(measure(claim, evidence, corpus, conflict))
@@ -51,6 +52,14 @@ def judge_claim(claim: ClaimText, corpus: Corpus) -> Finding:
     return Finding(Support.SUPPORTED if holds else Support.NOT_FOUND, probability, evidence, conflict)
 
 
+def _without_evidence(claim: ClaimText, corpus: Corpus, floor: float) -> Finding:
+    """A claim that shares no word: at most a curt "only this" against the one "only that"."""
+    conflict = find_other_restriction(claim, corpus)
+    if conflict is None:
+        return Finding(Support.NOT_FOUND, floor)
+    return Finding(Support.CONTRADICTED, floor, Evidence((conflict.passage,), 0.0), conflict)
+
+
 def verdict(claim: ClaimText, finding: Finding, language: Language) -> Verdict:
     """The finding as a verdict, explained in ``language``."""
     decided = finding.passages if finding.support is not Support.NOT_FOUND else ()
@@ -59,5 +68,12 @@ def verdict(claim: ClaimText, finding: Finding, language: Language) -> Verdict:
         documents=tuple(dict.fromkeys(passage.rank for passage in decided)),
         quote=decided[0].text if decided else None,
         confidence=round(finding.probability, 4),
-        explanation=explain(claim, finding.support, finding.evidence, finding.conflict, language),
+        explanation=explain(
+            claim,
+            finding.support,
+            finding.probability,
+            finding.evidence,
+            finding.conflict,
+            language=language,
+        ),
     )

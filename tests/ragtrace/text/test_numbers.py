@@ -103,6 +103,8 @@ def test_what_only_looks_like_a_number_is_none(text):
         ("360公里", "364.6公里", Relation.CONFLICT),
         ("$20", "€20", Relation.CONFLICT),
         ("20%", "百分之二十", Relation.SAME),
+        ("千分之五", "0.5%", Relation.SAME),
+        ("千分之五", "万分之五", Relation.CONFLICT),
         ("at least 30 days", "at most 30 days", Relation.CONFLICT),
         ("5 kg", "5 km", Relation.UNRELATED),
         ("3 doors", "4 windows", Relation.UNRELATED),
