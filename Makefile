@@ -46,6 +46,9 @@ unit: $(STAMP)  ## the tests alone
 slow: $(STAMP) $(PHOENIX)  ## the tests that need a real Phoenix and a real browser
 	RAGTRACE_PHOENIX=$(PHOENIX) $(BIN)/pytest -m slow
 
+chaos: $(STAMP)  ## break everything around a collector for two minutes, and count what became of every span
+	$(BIN)/python bench/chaos.py --seconds 120 --seed 7
+
 bench: $(STAMP)  ## ours and the named peers in one run, with ratios
 	@for bench in $(BENCHES); do echo "== $$bench"; $(BIN)/python bench/$$bench.py || exit 1; done
 

@@ -35,5 +35,6 @@ def test_nothing_acknowledged_is_lost_and_nothing_is_scored_twice(tmp_path: Path
     result = json.loads(run.stdout)
     assert result["acknowledged"] > 0
     assert result["kills"] > 0
+    assert result["scored"] > 0
     assert (result["lost"], result["unknown"], result["scored_twice"], result["died"]) == (0, 0, 0, 0), result
     assert result["holds"], result
