@@ -178,3 +178,17 @@ def test_people_get_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert "failure paths" in text
     assert "factual" in text
     assert "建议" in text
+
+
+def test_lang_zh_gives_chinese_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Heads, paths, what was left out and who judged; no English head stays."""
+    source = tmp_path / "set.jsonl"
+    rows = [json.dumps(SWAPPED, ensure_ascii=False), json.dumps({"answer": "a"})]
+    source.write_text("\n".join(rows), encoding="utf-8")
+    flags = ["--lang", "zh", "--lenient", "--by", "lang", "--journal", str(tmp_path / "j.sqlite")]
+    assert run(["evaluate", str(source), *flags]) == 0
+    text = capsys.readouterr().out.replace("\n", "")
+    for wanted in ("行，略去 1 个坏行", "指标", "覆盖率", "失败路径", "不忠实", "评判器 embedded"):
+        assert wanted in text
+    for head in ("metric", "scored", "failure paths", "rows"):
+        assert head not in text

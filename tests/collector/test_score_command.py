@@ -116,3 +116,29 @@ def test_markup_and_escapes_of_users_are_only_shown(
     text = capsys.readouterr().out
     assert "[/foo]?" in text
     assert "\x1b[31m" not in text
+
+
+def test_tables_number_the_rows_and_speak_chinese(tmp_path, capsys):
+    """Each row has its place in the input; --lang zh turns heads, diagnosis and summary into Chinese."""
+    path = tmp_path / "rows.jsonl"
+    row = {"question": "退款多久到账?", "contexts": ["退款 3 天到账。"], "answer": "退款 9 天到账。"}
+    path.write_text("\n".join([json.dumps(row, ensure_ascii=False)] * 2), encoding="utf-8")
+    assert run(["score", str(path)]) == 0
+    english = capsys.readouterr().out
+    assert [line.split()[0] for line in english.splitlines() if "退款" in line] == ["1", "2"]
+    assert run(["score", str(path), "--lang", "zh"]) == 0
+    chinese = capsys.readouterr().out
+    assert "与文档矛盾" in chinese
+    assert "共 2 次交互" in chinese
+    assert "question" not in chinese
+
+
+def test_a_context_that_is_no_document_is_named(tmp_path, capsys):
+    """Numbers in place of texts: which field, which item, what it is."""
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps({"question": "q", "answer": "a", "contexts": [1, 2]}), encoding="utf-8")
+    assert run(["score", str(path)]) == 2
+    assert (
+        "contexts must be a list of texts or objects, each with its text: the first"
+        in capsys.readouterr().err
+    )

@@ -100,7 +100,7 @@ def _conclude(job: Job, report: Report) -> int:
 
         from ragtrace_collector.views.evaluation import view
 
-        Console(highlight=False).print(view(report))
+        Console(highlight=False).print(view(report, "zh" if job.measuring.language == "zh" else "en"))
     failures = report.failures(job.gates)
     for failure in failures:
         click.echo(f"ragtrace: --fail-under: {failure}", err=True)

@@ -114,8 +114,8 @@ async def _score(
     finally:
         await made.judge.aclose()
     if not as_json:
-        _print_rich(scored(done))
-        _print_rich(summary(done))
+        _print_rich(scored(done, language or "en"))
+        _print_rich(summary(done, language or "en"))
 
 
 async def _evaluations(

@@ -14,47 +14,55 @@ from ragtrace.aggregates import Aggregate
 from ragtrace.aggregates import Group as RowGroup
 from ragtrace.comparison import Difference
 from ragtrace.findings import Finding
+from ragtrace.model import Cause, Language
 from ragtrace_collector.evaluating.report import Report
 from ragtrace_collector.views.lines import shorten
-from ragtrace_collector.views.words import METRICS, PHRASES
+from ragtrace_collector.views.words import CAUSES, HEADS, METRICS, PHRASES, SUMMARY
 
 _COLUMNS = (
     *("faithfulness", "answer_relevancy", "context_precision", "context_recall", "answer_correctness"),
     *("citation_correctness", "refusal", "mrr"),
 )
 """Metrics of the breakdown, where they have a number."""
+_METRIC_HEADS = ("metric", "mean", "scored", "coverage", "why_not")
 _COLOURS = {"better": "bold green", "worse": "bold red"}
 
 
-def view(report: Report) -> RenderableType:
-    """The whole summary."""
-    return Group(*_parts(report))
+def view(report: Report, language: Language = "en") -> RenderableType:
+    """The whole summary. ``language`` is that of heads and sentences; advice is in that of its rows."""
+    return Group(*_parts(report, language))
 
 
-def _parts(report: Report) -> Iterator[RenderableType]:
-    aggregate, progress = report.aggregate, report.progress
-    head = f"{report.name}  {aggregate.whole.n} rows"
-    if report.problems:
-        head += f", {len(report.problems)} bad ones left out"
-    if progress.known:
-        head += f", {progress.known} known before"
-    if progress.failed_answers:
-        head += f", the app failed on {progress.failed_answers}"
-    yield Text(head, style="bold")
-    yield _metrics(aggregate.whole)
-    yield from _without_number(aggregate.whole)
-    yield _paths(aggregate.whole)
+def _parts(report: Report, language: Language) -> Iterator[RenderableType]:
+    aggregate = report.aggregate
+    yield _head(report, language)
+    yield _metrics(aggregate.whole, language)
+    yield from _without_number(aggregate.whole, language)
+    yield _paths(aggregate.whole, language)
     for name, groups in aggregate.by.items():
-        yield _breakdown(name, groups, aggregate)
+        yield _breakdown(name, groups, aggregate, language)
     if report.differences is not None:
-        yield from _comparison(report.differences, report.warnings)
+        yield from _comparison(report.differences, report.warnings, language)
     for finding in report.findings.found():
         yield from _finding(finding)
-    yield _judge(aggregate.judge)
+    yield _judge(aggregate.judge, language)
 
 
-def _metrics(group: RowGroup) -> Table:
-    table = _table("metric", "mean", "95 %", "scored", "coverage", "not scored, and why")
+def _head(report: Report, language: Language) -> Text:
+    progress = report.progress
+    counts = {
+        "left_out": len(report.problems),
+        "known": progress.known,
+        "app_failed": progress.failed_answers,
+    }
+    notes = (SUMMARY[name][language].format(n=count) for name, count in counts.items() if count)
+    rows = SUMMARY["rows"][language].format(n=report.aggregate.whole.n)
+    return Text(f"{report.name}  {rows}{''.join(notes)}", style="bold")
+
+
+def _metrics(group: RowGroup, language: Language) -> Table:
+    metric, mean, *others = (HEADS[name][language] for name in _METRIC_HEADS)
+    table = _table(metric, mean, "95 %", *others)
     table.columns[0].no_wrap = table.columns[2].no_wrap = True
     for name, tally in group.metrics.items():
         found = tally.as_json()
@@ -72,7 +80,7 @@ def _metrics(group: RowGroup) -> Table:
     return table
 
 
-def _without_number(group: RowGroup) -> Iterator[Text]:
+def _without_number(group: RowGroup, language: Language) -> Iterator[Text]:
     """The metrics that no row has a number for, those with the same reason on one line."""
     by_reason: dict[str, list[str]] = {}
     for name, tally in group.metrics.items():
@@ -80,19 +88,27 @@ def _without_number(group: RowGroup) -> Iterator[Text]:
             reason = ", ".join(f"{count}× {reason}" for reason, count in tally.reasons.most_common(3))
             by_reason.setdefault(reason, []).append(name)
     for reason, names in by_reason.items():
-        yield Text(f"no number for {', '.join(names)}: {reason}\n", style="dim")
+        said = SUMMARY["no_number"][language].format(names=", ".join(names), reason=reason)
+        yield Text(f"{said}\n", style="dim")
 
 
-def _paths(group: RowGroup) -> Text:
-    names = {"A": "retrieval missed", "B": "misranked or noisy", "C": "unfaithful", "D": "off the question"}
+def _paths(group: RowGroup, language: Language) -> Text:
     counts = {**dict.fromkeys("ABCD", 0), **group.paths}
-    parts = [f"{path} {names.get(path, '')}".strip() + f" {count}" for path, count in counts.items()]
-    return Text("failure paths:  " + " · ".join(parts) + "\n")
+    parts = [f"{_path_name(path, language)} {count}" for path, count in counts.items()]
+    return Text(SUMMARY["paths"][language] + " · ".join(parts) + "\n")
 
 
-def _breakdown(name: str, groups: Mapping[str, RowGroup], aggregate: Aggregate) -> Table:
+def _path_name(path: str, language: Language) -> str:
+    """``C unfaithful``; for rows on no path the cause."""
+    if path in SUMMARY:
+        return f"{path} {SUMMARY[path][language]}"
+    return CAUSES[Cause(path)]["zh"] if language == "zh" else path
+
+
+def _breakdown(name: str, groups: Mapping[str, RowGroup], aggregate: Aggregate, language: Language) -> Table:
     shown = [metric for metric in _COLUMNS if _mean(aggregate.whole, metric) is not None]
-    table = _table(name, "rows", *(METRICS[m]["en"] if m in METRICS else m for m in shown), *"ABCD")
+    names = (METRICS[metric][language] if metric in METRICS else metric for metric in shown)
+    table = _table(name, HEADS["rows"][language], *names, *"ABCD")
     for column in table.columns:
         column.no_wrap = True
     for value, group in sorted(groups.items()):
@@ -101,10 +117,13 @@ def _breakdown(name: str, groups: Mapping[str, RowGroup], aggregate: Aggregate) 
     return table
 
 
-def _comparison(differences: Sequence[Difference], warnings: Sequence[str]) -> Iterator[RenderableType]:
+def _comparison(
+    differences: Sequence[Difference], warnings: Sequence[str], language: Language
+) -> Iterator[RenderableType]:
     for warning in warnings:
-        yield Text(f"compared although {warning}", style="yellow")
-    table = _table("metric", "baseline", "now", "difference", "95 %", "rows", "p (Holm)", "")
+        yield Text(SUMMARY["anyway"][language].format(why=warning), style="yellow")
+    *heads, rows = (HEADS[name][language] for name in ("metric", "baseline", "now", "difference", "rows"))
+    table = _table(*heads, "95 %", rows, "p (Holm)", "")
     for one in differences:
         bounds = "" if one.low is None or one.high is None else f"{one.low:+.3f} … {one.high:+.3f}"
         table.add_row(
@@ -115,7 +134,7 @@ def _comparison(differences: Sequence[Difference], warnings: Sequence[str]) -> I
             bounds,
             str(one.n),
             f"{one.p_holm:.3f}",
-            Text(one.verdict, style=_COLOURS.get(one.verdict, "dim")),
+            Text(SUMMARY[one.verdict][language], style=_COLOURS.get(one.verdict, "dim")),
         )
     yield table
 
@@ -125,21 +144,22 @@ def _finding(finding: Finding) -> Iterator[RenderableType]:
     yield Text(f"{finding.metric} {finding.mean:.2f}{where}", style="bold yellow")
     try_, join = PHRASES["try"][finding.language], PHRASES["advice_join"][finding.language]
     yield Text(f"  {try_}{join.join(finding.advice)}")
+    place = HEADS["row"][finding.language]
     for row in finding.rows:
-        yield Text(
-            f"  row {row.row}  {row.value:.2f}  {shorten(row.question, 40)}  {shorten(row.because, 90)}",
-            style="dim",
-        )
+        said = f"{shorten(row.question, 40)}  {shorten(row.because, 90)}"
+        yield Text(f"  {place} {row.row}  {row.value:.2f}  {said}", style="dim")
     yield Text()
 
 
-def _judge(judge: Mapping[str, Any]) -> Text:
-    name = " ".join(str(judge[part]) for part in ("kind", "model") if judge.get(part))
-    tokens = f"{judge.get('input_tokens', 0)} + {judge.get('output_tokens', 0)} tokens"
-    return Text(
-        f"judge {name}, revision {judge.get('revision')}: {judge.get('calls', 0)} calls, {tokens}",
-        style="dim",
+def _judge(judge: Mapping[str, Any], language: Language) -> Text:
+    said = SUMMARY["judge"][language].format(
+        name=" ".join(str(judge[part]) for part in ("kind", "model") if judge.get(part)),
+        revision=judge.get("revision"),
+        calls=judge.get("calls", 0),
+        read=judge.get("input_tokens", 0),
+        written=judge.get("output_tokens", 0),
     )
+    return Text(said, style="dim")
 
 
 def _mean(group: RowGroup, metric: str) -> float | None:

@@ -12,18 +12,11 @@ from rich.table import Table
 from rich.text import Text
 
 from ragtrace import extract
-from ragtrace.model import Evaluation, Interaction, Outcome, Score, Status
+from ragtrace.model import Evaluation, Interaction, Language, Outcome, Score, Status
 from ragtrace_collector.views.lines import shorten
 from ragtrace_collector.views.tree import SHOWN
+from ragtrace_collector.views.words import CAUSES, HEADS, SUMMARY
 
-_HEADS = {
-    "faithfulness": "faith",
-    "answer_relevancy": "relev",
-    "context_precision": "prec",
-    "context_recall": "recall",
-    "citation_correctness": "cites",
-    "answer_correctness": "correct",
-}
 _MARKS = {
     Status.NOT_APPLICABLE: "–",
     Status.ABSTAINED: "abst",
@@ -33,23 +26,26 @@ _MARKS = {
 }
 
 
-def scored(evaluations: Sequence[Evaluation]) -> RenderableType:
-    """One row an interaction: its scores, or in their place the status, and the diagnosis."""
-    table = _table("question", *(_HEADS[name] for name in SHOWN), "path", "diagnosis")
-    for evaluation in evaluations:
+def scored(evaluations: Sequence[Evaluation], language: Language = "en") -> RenderableType:
+    """One row an interaction: its place in the input (from 1), its scores, or in their place the status, and
+    the diagnosis."""
+    table = _table(*(HEADS[name][language] for name in ("row", "question", *SHOWN, "path", "diagnosis")))
+    table.columns[0].no_wrap = True
+    for number, evaluation in enumerate(evaluations, start=1):
         diagnosis = evaluation.diagnosis
         table.add_row(
+            str(number),
             Text(shorten(evaluation.interaction.question or "?", 38)),
             *(_cell(evaluation.outcomes.get(name)) for name in SHOWN),
             diagnosis.path or "",
-            diagnosis.cause,
+            CAUSES[diagnosis.cause]["zh"] if language == "zh" else diagnosis.cause,
         )
     return table
 
 
-def summary(evaluations: Sequence[Evaluation]) -> RenderableType:
+def summary(evaluations: Sequence[Evaluation], language: Language = "en") -> RenderableType:
     """Mean of each metric, always with its coverage and the reasons of what is missing from it."""
-    table = _table("metric", "mean", "scored", "not scored, and why")
+    table = _table(*(HEADS[name][language] for name in ("metric", "mean", "scored", "why_not")))
     names = dict.fromkeys(name for evaluation in evaluations for name in evaluation.outcomes)
     for name in names:
         outcomes = [e.outcomes[name] for e in evaluations if name in e.outcomes]
@@ -58,12 +54,14 @@ def summary(evaluations: Sequence[Evaluation]) -> RenderableType:
         table.add_row(
             name,
             f"{fmean(values):.3f}" if values else "–",
-            f"{len(values)} of {len(outcomes)}",
+            SUMMARY["n_of"][language].format(n=len(values), total=len(outcomes)),
             ", ".join(f"{count} {reason}" for reason, count in reasons.most_common()),
         )
-    causes = Counter(str(e.diagnosis.cause) for e in evaluations)
-    line = " · ".join(f"{cause} {count}" for cause, count in causes.most_common())
-    return Group(table, Text(f"{len(evaluations)} interactions: {line}"))
+    causes = Counter(e.diagnosis.cause for e in evaluations).most_common()
+    named = (f"{CAUSES[cause]['zh'] if language == 'zh' else cause} {count}" for cause, count in causes)
+    return Group(
+        table, Text(SUMMARY["interactions"][language].format(n=len(evaluations)) + " · ".join(named))
+    )
 
 
 def extracted(interactions: Sequence[Interaction]) -> RenderableType:

@@ -67,3 +67,50 @@ PHRASES: Final[dict[str, dict[Language, str]]] = {
     "missing": {"en": "missing: ", "zh": "缺少："},
     "partial": {"en": "cut short", "zh": "未完成"},
 }
+
+HEADS: Final[dict[str, dict[Language, str]]] = {
+    "row": {"en": "row", "zh": "行"},
+    "question": {"en": "question", "zh": "问题"},
+    "faithfulness": {"en": "faith", "zh": "忠实"},
+    "answer_relevancy": {"en": "relev", "zh": "切题"},
+    "context_precision": {"en": "prec", "zh": "精确"},
+    "context_recall": {"en": "recall", "zh": "召回"},
+    "citation_correctness": {"en": "cites", "zh": "引用"},
+    "answer_correctness": {"en": "correct", "zh": "正确"},
+    "path": {"en": "path", "zh": "路径"},
+    "diagnosis": {"en": "diagnosis", "zh": "诊断"},
+    "metric": {"en": "metric", "zh": "指标"},
+    "mean": {"en": "mean", "zh": "均值"},
+    "scored": {"en": "scored", "zh": "已评分"},
+    "coverage": {"en": "coverage", "zh": "覆盖率"},
+    "why_not": {"en": "not scored, and why", "zh": "未评分及原因"},
+    "rows": {"en": "rows", "zh": "行数"},
+    "baseline": {"en": "baseline", "zh": "基线"},
+    "now": {"en": "now", "zh": "本次"},
+    "difference": {"en": "difference", "zh": "差值"},
+}
+"""Heads of tables; those of metrics in their shortest form."""
+
+SUMMARY: Final[dict[str, dict[Language, str]]] = {
+    "n_of": {"en": "{n} of {total}", "zh": "{n}/{total}"},
+    "interactions": {"en": "{n} interactions: ", "zh": "共 {n} 次交互："},
+    "rows": {"en": "{n} rows", "zh": "{n} 行"},
+    "left_out": {"en": ", {n} bad ones left out", "zh": "，略去 {n} 个坏行"},
+    "known": {"en": ", {n} known before", "zh": "，{n} 行先前已评"},
+    "app_failed": {"en": ", the app failed on {n}", "zh": "，应用在 {n} 行上出错"},
+    "no_number": {"en": "no number for {names}: {reason}", "zh": "没有分数的指标：{names}（{reason}）"},
+    "paths": {"en": "failure paths:  ", "zh": "失败路径："},
+    "A": {"en": "retrieval missed", "zh": "检索遗漏"},
+    "B": {"en": "misranked or noisy", "zh": "排序靠后或有噪声"},
+    "C": {"en": "unfaithful", "zh": "不忠实"},
+    "D": {"en": "off the question", "zh": "答非所问"},
+    "anyway": {"en": "compared although {why}", "zh": "仍作比较，尽管：{why}"},
+    "judge": {
+        "en": "judge {name}, revision {revision}: {calls} calls, {read} + {written} tokens",
+        "zh": "评判器 {name}，版本 {revision}：调用 {calls} 次，令牌 {read} + {written}",
+    },
+    "better": {"en": "better", "zh": "变好"},
+    "worse": {"en": "worse", "zh": "变差"},
+    "no difference shown": {"en": "no difference shown", "zh": "未见差异"},
+}
+"""Sentences of the summaries."""
