@@ -5,7 +5,7 @@
 A real ``ragtrace collector`` (spool off, sink on loopback) serves four healthy clients that post 20 spans of
 2 KB now and then. Beside them, one after the other: nobody; 1,000 idle and 200 busy connections; 400 senders
 whose heads, and 400 whose bodies, come a byte at a time; 300 gRPC connections that say nothing; gzip bodies
-that unpack to 10 GiB (over gRPC to 256 MiB), eight at once; requests of 32 million empty resources. Shown are
+that unpack to 10 GiB, over HTTP and gRPC, eight at once; requests of 32 million empty resources. Shown are
 the healthy clients' p50, p99 and failures, the main process's largest RSS and CPU seconds, and how all
 requests were answered. Crowds run in processes of their own (bench/crowds.py).
 
@@ -35,8 +35,8 @@ from aiohttp import web
 from crowds import CROWDS, PROTOBUF, Place, ordinary
 
 HEALTHY, PAUSE = 4, 0.02
-MORE = {"400": 34.0, "256": 20.0}
-"""Seconds longer, by how a crowd's name begins: some are cut off after thirty, some take long to send."""
+MORE = {"400": 34.0}
+"""Seconds longer, by how a crowd's name begins: those are cut off after thirty."""
 MOST_RSS = 700 * 2**20
 """The bound of held bytes (512 MiB) and what an empty collector takes."""
 MIB = 2**20

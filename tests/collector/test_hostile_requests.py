@@ -363,6 +363,20 @@ def test_no_more_is_unpacked_than_the_limit(bomb: tuple[str, bytes, type[Excepti
         otlp.check_traces(decode_message(body, LIMITS.body))
 
 
+@pytest.mark.parametrize("encoding", ["gzip", "deflate"])
+@pytest.mark.parametrize("size", [0, 1, 8 * MIB - 1, 8 * MIB, 8 * MIB + 1, 16 * MIB])
+def test_what_fits_comes_out_whole(encoding: str, size: int) -> None:
+    """Up to the limit itself, in one piece or in several, in one member or in two."""
+    pack = gzip.compress if encoding == "gzip" else zlib.compress
+    body = bytes(size)
+    assert decode_content(pack(body, 1), encoding, LIMITS.body) == body
+    if encoding == "gzip":
+        assert (
+            decode_content(pack(body[:1], 1) + pack(b"") + pack(body[1:], 1), encoding, LIMITS.body) == body
+        )
+    assert decode_content(b"", encoding, LIMITS.body) == b""
+
+
 def test_a_grpc_message_is_told_by_how_it_begins() -> None:
     """Packed either way or not at all."""
     body = encoded_request(3)

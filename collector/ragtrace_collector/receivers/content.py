@@ -11,6 +11,8 @@ from ragtrace_collector.stages import Signal
 
 _MEMBERS = 16
 """A gzip body may have several members. Each costs a copy of what follows it."""
+_PIECE = 8 * 2**20
+"""Bytes that are unpacked in one go: for a bomb no more is taken than what fits, and nothing joined."""
 _GZIP, _ZLIB, _RAW = 16 + zlib.MAX_WBITS, zlib.MAX_WBITS, -zlib.MAX_WBITS
 
 
@@ -22,7 +24,7 @@ def decode_content(body: bytes, encoding: str, limit: int) -> bytes:
         MalformedOtlp: the body is not of that encoding, or is cut short.
         TooLarge: more would come out than ``limit``; that much and no more was unpacked.
     """
-    if encoding in {"", "identity"}:
+    if encoding in {"", "identity"} or not body:
         return body
     if encoding in {"gzip", "x-gzip"}:
         return _inflate(body, _GZIP, limit)
@@ -64,19 +66,28 @@ def check(body: bytes, signal: Signal) -> None:
 def _inflate(body: bytes, window: int, limit: int) -> bytes:
     out: list[bytes] = []
     room = limit
-    while body:
-        if len(out) == _MEMBERS:
-            raise MalformedOtlp("the body has too many gzip members")
+    for _ in range(_MEMBERS):
         machine = zlib.decompressobj(window)
-        try:
-            part = machine.decompress(body, room + 1)
-        except zlib.error:
-            raise MalformedOtlp("the body cannot be unpacked") from None
-        room -= len(part)
-        if room < 0:
-            raise TooLarge(f"the body unpacks to more than {limit} bytes")
-        if not machine.eof:
-            raise MalformedOtlp("the packed body is cut short")
-        out.append(part)
+        while not machine.eof:
+            part = _unpacked(machine, body, min(room + 1, _PIECE))
+            room -= len(part)
+            if room < 0:
+                # Whoever keeps the exception for a while keeps the variables of this function, too.
+                del part, machine, body
+                out.clear()
+                raise TooLarge(f"the body unpacks to more than {limit} bytes")
+            if not (part or machine.eof):
+                raise MalformedOtlp("the packed body is cut short")
+            out.append(part)
+            body = machine.unconsumed_tail
         body = machine.unused_data
-    return b"".join(out)
+        if not body:
+            return b"".join(out) if len(out) > 1 else out[0]
+    raise MalformedOtlp("the body has too many gzip members")
+
+
+def _unpacked(machine: zlib._Decompress, body: bytes, most: int) -> bytes:
+    try:
+        return machine.decompress(body, most)
+    except zlib.error:
+        raise MalformedOtlp("the body cannot be unpacked") from None

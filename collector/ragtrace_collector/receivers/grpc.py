@@ -101,23 +101,28 @@ class GrpcReceiver:
 
     def _handler(self, signal: Signal) -> _Handler:
         async def export(requests: AsyncIterator[bytes], context: Any) -> bytes:
-            try:
-                self._look_at_head(context)
-                with self._admission.ticket() as ticket:
-                    body = await self._read(requests, ticket)
-                    await self._aside.run(check, body, signal, small=CHECKED_AT_ONCE)
-                    await self._next.consume(SpanBatch(body, signal=signal))
-            except Exception as error:  # noqa: BLE001  # whatever happens behind us, the sender gets an answer
-                answer = answer_to(error)
-                if answer is FAILED:
-                    _log.error("a request failed: %s", type(error).__name__)
-                self._count(signal, answer.name)
+            answer = await self._take(signal, requests, context)
+            self._count(signal, "accepted" if answer is None else answer.name)
+            if answer is not None:
                 await _say_no(context, answer)
-            else:
-                self._count(signal, "accepted")
             return b""
 
         return export
+
+    async def _take(self, signal: Signal, requests: AsyncIterator[bytes], context: Any) -> Answer | None:
+        """One request → the answer where it is not yes. Of what was raised nothing is kept."""
+        try:
+            self._look_at_head(context)
+            with self._admission.ticket() as ticket:
+                body = await self._read(requests, ticket)
+                await self._aside.run(check, body, signal, small=CHECKED_AT_ONCE)
+                await self._next.consume(SpanBatch(body, signal=signal))
+        except Exception as error:  # noqa: BLE001  # whatever happens behind us, the sender gets an answer
+            answer = answer_to(error)
+            if answer is FAILED:
+                _log.error("a request failed: %s", type(error).__name__)
+            return answer
+        return None
 
     async def _read(self, requests: AsyncIterator[bytes], ticket: Ticket) -> bytes:
         """The one message of a call. As a stream's first: only so can it be waited for with patience."""

@@ -19,6 +19,7 @@ from ragtrace_collector.otlp import logs_request_from_json, trace_request_from_j
 from ragtrace_collector.otlp_replies import encode_status, status_to_json
 from ragtrace_collector.receivers.answers import (
     DRAINING,
+    FAILED,
     TOO_SLOW,
     UNAUTHORIZED,
     UNKNOWN_PATH,
@@ -66,6 +67,20 @@ class OtlpApp:
         content_type = headers.get(b"content-type", b"").partition(b";")[0].strip().lower().decode("latin-1")
         signal = PATHS.get(scope["path"])
         try:
+            answer = await self._take(scope, receive, headers, signal, content_type)
+        except _Disconnected:
+            return
+        self._count(signal, "accepted" if answer is None else answer.name)
+        if answer is None:
+            await _say(send, 200, b"{}" if content_type == JSON else b"", content_type)
+        else:
+            await _say_no(send, answer, content_type)
+
+    async def _take(
+        self, scope: Any, receive: Any, headers: _Headers, signal: Signal | None, content_type: str
+    ) -> Answer | None:
+        """One request → the answer where it is not yes. Of what was raised nothing is kept."""
+        try:
             self._look_at_head(scope, headers, signal, content_type)
             assert signal is not None
             with self._admission.ticket() as ticket:
@@ -73,16 +88,13 @@ class OtlpApp:
                 body = await self._decode(body, headers, ticket, signal, content_type)
                 await self._next.consume(SpanBatch(body, signal=signal))
         except _Disconnected:
-            return
+            raise
         except Exception as error:  # noqa: BLE001  # whatever happens behind us, the sender gets an answer
             answer = answer_to(error)
-            if answer.status == 503 and answer is not DRAINING:
+            if answer is FAILED:
                 _log.error("a request failed: %s", type(error).__name__)
-            self._count(signal, answer.name)
-            await _say_no(send, answer, content_type)
-        else:
-            self._count(signal, "accepted")
-            await _say(send, 200, b"{}" if content_type == JSON else b"", content_type)
+            return answer
+        return None
 
     def _count(self, signal: Signal | None, answer: str) -> None:
         self._telemetry.count(Figure.REQUESTS, transport="http", signal=signal or "none", answer=answer)
