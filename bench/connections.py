@@ -37,9 +37,9 @@ from crowds import CROWDS, PROTOBUF, Place, ordinary
 HEALTHY, PAUSE = 4, 0.02
 MORE = {"400": 34.0}
 """Seconds longer, by how a crowd's name begins: those are cut off after thirty."""
-MOST_RSS = 700 * 2**20
-"""The bound of held bytes (512 MiB) and what an empty collector takes."""
 MIB = 2**20
+MOST_RSS = (100 + 512 + 2 * 256) * MIB
+"""An empty collector, the spans that it may hold, and the requests that each protocol may have in work."""
 
 
 @dataclass
