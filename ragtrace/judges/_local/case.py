@@ -142,7 +142,9 @@ class Case:
             for rank, corpus in self.single.items()
         }
         found = _eclipsed(need, self._echo(raw), known)
-        if not (self._is_in_other_words(need) or self._is_settled(need)):
+        asked = any(need is one for one in self.needs_asked)
+        low = any(found.get(rank, 1.0) < _TAKEN_FROM for rank in self._echoed)
+        if not (asked and low) or not (self._is_in_other_words(need) or self._is_settled(need)):
             return found
         return {rank: max(p, _TAKEN_FROM) if rank in self._echoed else p for rank, p in found.items()}
 
@@ -215,8 +217,12 @@ class Case:
         return self._fit_of(need).probability
 
     def _fit_of(self, need: NeedText) -> Fit:
+        return self._fits[need.text]
+
+    @cached_property
+    def _fits(self) -> Mapping[str, Fit]:
         corpus = self.corpus if self.interaction.documents else None
-        return answer_fit(need, self._answer, corpus)
+        return {need.text: answer_fit(need, self._answer, corpus) for need in self.needs_asked}
 
     @cached_property
     def _answer(self) -> Answer:

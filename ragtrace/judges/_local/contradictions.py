@@ -130,12 +130,14 @@ def _crossed_conflicts(claim: ClaimText, evidence: Evidence) -> Iterator[Conflic
     """
     best, said = evidence.best, frozenset(claim.tokens)
     few = _FEW_CHARACTERS if claim.language == "zh" else _FEW_WORDS
+    lacking = said - best.vocabulary
+    if not 0 < len(lacking) <= few or not 0 < len(best.vocabulary - said) <= few:
+        return
     for other in evidence.passages[1:]:
-        lacking = said - best.vocabulary, said - other.vocabulary
-        instead = best.vocabulary - said, other.vocabulary - said
-        if not all(0 < len(differing) <= few for differing in (*lacking, *instead)):
+        lost, instead = said - other.vocabulary, other.vocabulary - said
+        if not 0 < len(lost) <= few or not 0 < len(instead) <= few:
             continue
-        if lacking[0].isdisjoint(lacking[1]) and len(said) > 2 * max(map(len, lacking)):
+        if lacking.isdisjoint(lost) and len(said) > 2 * max(len(lacking), len(lost)):
             yield Conflict("crossed", claim.text, other.text, other)
 
 

@@ -27,12 +27,20 @@ class Finding:
     evidence: Evidence | None = None
     conflict: Conflict | None = None
 
-    @property
-    def passages(self) -> tuple[Passage, ...]:
-        """The passages that decide: the one in conflict, else the evidence, best first."""
+    def passages(self, claim: ClaimText) -> tuple[Passage, ...]:
+        """The passages that decide: the one in conflict, else the best and, where it adds to it, the next."""
         if self.conflict is not None:
             return (self.conflict.passage,)
-        return self.evidence.pair if self.evidence is not None else ()
+        if self.evidence is None:
+            return ()
+        best, *adding = self.evidence.pair
+        missing = [token for token in claim.tokens if token not in best.vocabulary]
+        needed = _ADDS * len(claim.tokens)
+        return (best, *(p for p in adding if sum(token in p.vocabulary for token in missing) >= needed))
+
+
+_ADDS = 0.1
+"""The share of a claim's content that a second passage must add to be named."""
 
 
 def judge_claim(claim: ClaimText, corpus: Corpus) -> Finding:
@@ -62,7 +70,7 @@ def _without_evidence(claim: ClaimText, corpus: Corpus, floor: float) -> Finding
 
 def verdict(claim: ClaimText, finding: Finding, language: Language) -> Verdict:
     """The finding as a verdict, explained in ``language``."""
-    decided = finding.passages if finding.support is not Support.NOT_FOUND else ()
+    decided = finding.passages(claim) if finding.support is not Support.NOT_FOUND else ()
     return Verdict(
         support=finding.support,
         documents=tuple(dict.fromkeys(passage.rank for passage in decided)),
