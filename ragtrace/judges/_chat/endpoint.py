@@ -1,4 +1,4 @@
-"""One chat endpoint: its clients, what is known of it, and how hard to lean on it."""
+"""One chat endpoint: its connections, what is known of it, and how hard to lean on it."""
 
 from __future__ import annotations
 
@@ -8,23 +8,24 @@ import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-import openai
+import aiohttp
 
 from ragtrace.errors import JudgeError, JudgeTimeout, JudgeUnavailable
+from ragtrace.judges._chat.address import chat_url, headers
 from ragtrace.judges._chat.completion import Completion
 from ragtrace.judges._chat.limiter import Limiter, Sleep
 from ragtrace.judges._chat.options import MIN_WINDOW, ChatOptions
 from ragtrace.judges._chat.pressure import Circuit, RetryBudget, backoff
 from ragtrace.judges._chat.rendering import Prompt
 from ragtrace.judges._chat.traits import CAPS, Traits, learn
-from ragtrace.judges._chat.wire import Refused, Transient, send
+from ragtrace.judges._chat.wire import Line, Refused, Transient, send
 
 
 @dataclass(frozen=True, slots=True)
-class _Line:
-    """What belongs to one event loop: a pooled client dies with the loop that it was used on."""
+class _Access:
+    """What belongs to one event loop."""
 
-    client: openai.AsyncOpenAI
+    line: Line
     limiter: Limiter
 
 
@@ -33,12 +34,16 @@ class Endpoint:
 
     def __init__(self, options: ChatOptions, clock: Callable[[], float], sleep: Sleep) -> None:
         self._options, self._clock, self._sleep = options, clock, sleep
+        self._url = chat_url(options.base_url)
         native = options.base_url is None or "openai" in options.base_url
         self._traits = Traits(cap=CAPS[0] if native else CAPS[1])
         self._sized_cap, self._keyed = True, options.keyed
         self._window = options.window_tokens
         self._circuit, self._budget = Circuit(), RetryBudget()
-        self._lines: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Line] = weakref.WeakKeyDictionary()
+        self._last_failure = ""
+        self._accesses: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Access] = (
+            weakref.WeakKeyDictionary()
+        )
 
     @property
     def window(self) -> int | None:
@@ -93,15 +98,15 @@ class Endpoint:
 
     async def aclose(self) -> None:
         """Close the connections of this event loop; those of dead loops are gone already."""
-        line = self._lines.pop(asyncio.get_running_loop(), None)
-        if line is not None:
-            await line.client.close()
+        access = self._accesses.pop(asyncio.get_running_loop(), None)
+        if access is not None:
+            await access.line.session.close()
 
     async def _persist(self, prompt: Prompt, deadline: float | None) -> Completion:
         attempt = 0
         while True:
             if not self._circuit.lets_through(self._clock()):
-                raise JudgeUnavailable("circuit_open")
+                raise JudgeUnavailable(f"circuit_open({self._last_failure})")
             try:
                 completion = await self._adapt(prompt)
             except Transient as failure:
@@ -127,23 +132,24 @@ class Endpoint:
             return completion
 
     async def _send(self, prompt: Prompt, traits: Traits) -> Completion:
-        line = self._line()
-        async with line.limiter.place():
+        access = self._access()
+        async with access.limiter.place():
             try:
                 async with asyncio.timeout(self._options.timeout):
-                    completion = await send(line.client, prompt, traits, self._options, self._cap(prompt))
+                    completion = await send(access.line, prompt, traits, self._options, self._cap(prompt))
             except TimeoutError as error:
                 raise Transient("timeout") from error
             except Transient as failure:
                 if failure.pushed_back:
-                    line.limiter.overloaded(self._heeded(failure.retry_after))
+                    access.limiter.overloaded(self._heeded(failure.retry_after))
                 raise
-            line.limiter.succeeded()
+            access.limiter.succeeded()
             return completion
 
     async def _wait(self, failure: Transient, attempt: int, deadline: float | None) -> None:
         """Wait before the next attempt, or give up."""
         now = self._clock()
+        self._last_failure = failure.reason
         if not failure.pushed_back:
             self._circuit = self._circuit.after_failure(now)
         budget = self._budget.spent()
@@ -163,15 +169,15 @@ class Endpoint:
     def _heeded(self, retry_after: float | None) -> float | None:
         return None if retry_after is None else min(retry_after, self._options.retry_after_max)
 
-    def _line(self) -> _Line:
+    def _access(self) -> _Access:
         loop = asyncio.get_running_loop()
-        if (line := self._lines.get(loop)) is None:
-            client = openai.AsyncOpenAI(
-                api_key=self._options.key(),
-                base_url=self._options.base_url,
-                timeout=self._options.timeout,
-                max_retries=0,
+        if (access := self._accesses.get(loop)) is None:
+            session = aiohttp.ClientSession(
+                headers=headers(self._options.key()),
+                timeout=aiohttp.ClientTimeout(total=self._options.timeout),
+                connector=aiohttp.TCPConnector(limit=0),  # the limiter is what limits
+                trust_env=True,
             )
-            line = _Line(client, Limiter(self._options.concurrency, self._clock, self._sleep))
-            self._lines[loop] = line
-        return line
+            limiter = Limiter(self._options.concurrency, self._clock, self._sleep)
+            access = self._accesses[loop] = _Access(Line(session, self._url), limiter)
+        return access

@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from ragtrace.errors import ConfigError
+from ragtrace.judges._chat.address import chat_url
 from ragtrace.model import Language
 
 
@@ -17,7 +18,7 @@ from ragtrace.model import Language
 class ChatOptions:
     """How to reach and use an OpenAI-compatible chat endpoint.
 
-    base_url           ``None`` = the openai client's own default (``OPENAI_BASE_URL``, else api.openai.com)
+    base_url           ``None`` = ``OPENAI_BASE_URL``, else api.openai.com
     model              the judging model
     api_key            ``None`` = ``OPENAI_API_KEY``; never shown in ``repr``
     temperature, seed  sent until the endpoint refuses them; ``None`` = never sent
@@ -83,11 +84,12 @@ class ChatOptions:
             raise ConfigError("must be between 0 and 1", "judge.threshold")
         if self.threshold is not None and not self.logprobs:
             raise ConfigError("needs logprobs: true", "judge.threshold")
+        chat_url(self.base_url)
         if not self.model:
             raise ConfigError("must name a model", "judge.model")
 
     def key(self) -> str:
-        """The API key to use. Local endpoints need none, but the client insists on a value."""
+        """The API key to use. Local endpoints need none, but some insist on a value."""
         return self.api_key or os.environ.get("OPENAI_API_KEY") or ("not-needed" if self.base_url else "")
 
 

@@ -168,13 +168,13 @@ async def test_retry_after_holds_back_every_request(bench: Any) -> None:
 
 
 async def test_an_endpoint_that_is_down_is_left_alone(bench: Any) -> None:
-    """When the circuit is open no request is sent; after the pause the endpoint gets another chance."""
+    """When the circuit is open no request is sent, and the reason says why; after the pause the endpoint gets another chance."""
     judge = bench(Http(500), attempts=1)
     for n in range(TRIP):
         await judge.ask(make_interaction(answer=f"Refunds are {n}."), Want.VERDICTS)
     sent = len(judge.server.requests)
     reply = await judge.ask(make_interaction(answer="Refunds are slow."), Want.VERDICTS)
-    assert [fault.reason for fault in reply.faults] == ["circuit_open"]
+    assert [fault.reason for fault in reply.faults] == ["circuit_open(server_error)"]
     assert len(judge.server.requests) == sent
     judge.clock.now += PAUSE
     await judge.ask(make_interaction(answer="Refunds are fast."), Want.VERDICTS)

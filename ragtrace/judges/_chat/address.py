@@ -1,0 +1,40 @@
+"""Where a chat endpoint is, and what is said to it with every request."""
+
+from __future__ import annotations
+
+import os
+from urllib.parse import urlsplit, urlunsplit
+
+from ragtrace.errors import ConfigError
+
+_DEFAULT = "https://api.openai.com/v1"
+_PATH = "/chat/completions"
+_ACCOUNT = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI-Project"}
+"""Environment variable → header, as OpenAI's own client sends them."""
+
+
+def chat_url(base_url: str | None) -> str:
+    """The URL of chat completions below ``base_url`` (``None`` = ``OPENAI_BASE_URL``, else OpenAI's own).
+
+    A query stays behind the path, where some gateways want a version; a base that ends in
+    ``/chat/completions`` is taken as it is.
+
+    Raises:
+        ConfigError: it is no URL of HTTP.
+    """
+    base = base_url or os.environ.get("OPENAI_BASE_URL") or _DEFAULT
+    parts = urlsplit(base.strip())
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise ConfigError(
+            "must be the http:// or https:// URL of an OpenAI-compatible endpoint, such as http://localhost:8000/v1",
+            "judge.base_url",
+        )
+    path = parts.path.rstrip("/")
+    return urlunsplit(parts._replace(path=path if path.endswith(_PATH) else path + _PATH, fragment=""))
+
+
+def headers(key: str) -> dict[str, str]:
+    """The headers of a request that is allowed by ``key``; none for a ``key`` of no characters."""
+    found = {"content-type": "application/json", "accept": "application/json"}
+    found |= {name: value for variable, name in _ACCOUNT.items() if (value := os.environ.get(variable))}
+    return found | ({"authorization": f"Bearer {key}"} if key else {})
