@@ -73,7 +73,7 @@ async def test_own_examples_are_sent_with_the_wanted_keys(bench: Any, tmp_path: 
 def test_small_models_see_examples_of_their_own(tmp_path: Path) -> None:
     """In keyed form; a user's prompt without them shows its other examples in that form."""
     ours = load_prompts().system("en", "grounding", ["claims", "relevance"], "bcdf", keyed=True)
-    assert '"U2":[{"claim":"","quote":"","verdict":"NOT_FOUND"}]' in ours
+    assert '"U3":[{"claim":"","quote":"","verdict":"NOT_FOUND"}]' in ours
     assert '"relevance":{"D1":"yes","D2":"no"}' in ours
     write(tmp_path, "en/grounding.md", prompt_files()["en/grounding.md"].partition("## keyed")[0])
     theirs = load_prompts(str(tmp_path)).system("en", "grounding", ["claims"], "bcdf", keyed=True)
