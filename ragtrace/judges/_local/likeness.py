@@ -13,6 +13,7 @@ from ragtrace.text.tokens import content
 _PIECE = 4
 _BRIEF = 8
 _DENIED_WITHIN = 3
+_COUNTS = frozenset({"count", "ordinal", "frequency"})
 _AGREES = frozenset({Relation.SAME, Relation.UNIT})
 _MOST_NUMBERS = 3
 
@@ -54,9 +55,13 @@ def is_taken_from(answer: ClaimText, reference: ClaimText, question: ClaimText) 
     )
 
 
-def numbers_differ(answer: ClaimText, reference: ClaimText) -> bool:
-    """Whether a number of the reference stands in the answer with another value, and nowhere with its own."""
+def numbers_differ(answer: ClaimText, reference: ClaimText, measured: bool = False) -> bool:
+    """Whether a number of the reference stands in the answer with another value, and nowhere with its own.
+    ``measured`` = only numbers with a unit of measurement, dates and times: in a long text two counts may
+    count different things."""
     for wanted in reference.quantities:
+        if measured and wanted.dimension in _COUNTS:
+            continue
         relations = {compare(wanted, said) for said in answer.quantities}
         if Relation.CONFLICT in relations and not relations & _AGREES:
             return True

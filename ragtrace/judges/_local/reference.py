@@ -96,9 +96,11 @@ class _Comparison:
         probability = likeness(said, wanted, self._question)
         if is_taken_from(said, wanted, self._question):
             return max(probability, _TAKEN)
-        if len(wanted.tokens) <= _BRIEF:
-            differ = numbers_differ(said, wanted)
-            return min(probability, CONTRADICTED_AT_MOST) if differ else probability
+        brief = len(wanted.tokens) <= _BRIEF
+        if numbers_differ(said, wanted, measured=not brief):
+            return min(probability, CONTRADICTED_AT_MOST)
+        if brief:
+            return probability
         found = judge_claim(wanted, Corpus((Reader(0).read(said.text, 1),)))
         if found.support is Support.CONTRADICTED:
             return min(probability, CONTRADICTED_AT_MOST)

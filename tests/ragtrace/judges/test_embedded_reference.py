@@ -33,6 +33,12 @@ async def correctness(question: str, answer: str, reference: str) -> float:
         ("When does the shop open?", "At 9 am.", "At 8 am.", HOURS),
         ("How long do refunds take?", "3 days", "7 days", REFUND),
         ("公司的退款政策是什么?", "支持 7 天无理由退款", "支持 9 天无理由退款", "支持 7 天无理由退"),
+        (
+            "公司的退款政策是什么?",
+            "支持 7 天无理由退款,发起后 3-5 个工作日到账。",
+            "支持 7 天无理由退款,发起后 6-8 个工作日到账。",
+            "支持 7 天无理由退,3-5 天到账",
+        ),
         ("谁写了《红楼梦》?", "曹雪芹", "吴承恩", NOVEL),
         ("退款多久到账?", "3 天", "7 天", REFUND_ZH),
     ],
