@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any
 
 from ragtrace.errors import MalformedOtlp
@@ -17,7 +18,14 @@ from ragtrace_collector.admin import Admin
 from ragtrace_collector.assembler import Assembler
 from ragtrace_collector.config import Config, host_and_port
 from ragtrace_collector.departure import Departure
-from ragtrace_collector.exporters import Exporters, make_file_outlet, make_outlet
+from ragtrace_collector.exporters import (
+    Destination,
+    Exporters,
+    Outlet,
+    PatientOutlet,
+    make_file_outlet,
+    make_outlet,
+)
 from ragtrace_collector.flow import Flow, FlowOptions, Parts
 from ragtrace_collector.outgoing import Outgoing
 from ragtrace_collector.receivers import Endpoint, GrpcReceiver, HttpReceiver, Limits
@@ -233,10 +241,21 @@ def _stitcher(config: Config) -> Stitcher | None:
 
 
 def _exporters(config: Config, telemetry: Telemetry) -> Exporters:
-    outlets = [make_outlet(destination, telemetry) for destination in config.export]
+    outlets = [_outlet(destination, config, telemetry) for destination in config.export]
     if config.out is not None:
         outlets.append(make_file_outlet(config.out, telemetry))
     return Exporters(outlets, telemetry)
+
+
+def _outlet(destination: Destination, config: Config, telemetry: Telemetry) -> Outlet | PatientOutlet:
+    """With others beside it, and a spool, a destination that is away must not hold those up."""
+    outlet, folder = make_outlet(destination, telemetry), config.spool.folder()
+    is_alone = len(config.export) + (config.out is not None) < 2
+    if folder is None or is_alone:
+        return outlet
+    own = blake2b(destination.url.encode(), digest_size=6).hexdigest()
+    shelf = Spool(folder / f"away-{own}", max_bytes=config.spool.max_bytes, fsync=config.spool.fsync)
+    return PatientOutlet(outlet, shelf, telemetry)
 
 
 def _read(held: HeldInteraction) -> tuple[SpanRecord, ...]:

@@ -79,6 +79,10 @@ class Spool:
 
     # --- requests -----------------------------------------------------------------------------------------
 
+    def fits(self, size: int) -> bool:
+        """Whether ``size`` more bytes may be kept."""
+        return self.bytes + size <= self._max_bytes
+
     async def put(self, item: SpanBatch) -> int:
         """Write a request down → its number. It is safe when this returns.
 
@@ -86,7 +90,7 @@ class Spool:
             Refused: the disk, or the part of it that may be used, is full, or it fails.
         """
         size = len(item.body)
-        if self.bytes + size > self._max_bytes:
+        if not self.fits(size):
             raise Refused("spool_full")
         number = next(self._numbers)
         row = (number, item.signal.value, span_count(item), size, item.body)

@@ -30,6 +30,7 @@ class Figure(StrEnum):
     EXPORTED = "exported_spans"
     REJECTED = "rejected_spans"
     RETRIES = "export_retries"
+    SHELVED = "shelved_spans"
     CUT = "cut_spans"
     HELD_BYTES = "held_bytes"
     SPOOL_BYTES = "spool_bytes"
@@ -65,6 +66,7 @@ TABLE = (
     _Row(Figure.EXPORTED, "Spans that a destination confirmed.", ("destination",)),
     _Row(Figure.REJECTED, "Spans that a destination will never take.", ("destination", "reason")),
     _Row(Figure.RETRIES, "Requests sent again.", ("destination",)),
+    _Row(Figure.SHELVED, "Spans that wait on disk for one destination while others go on.", ("destination",)),
     _Row(Figure.CUT, "Spans whose texts were cut to fit a destination.", ("destination",)),
     _Row(Figure.HELD_BYTES, "Bytes of the spans in memory.", level=True),
     _Row(Figure.SPOOL_BYTES, "Bytes on disk.", level=True),

@@ -414,6 +414,31 @@ async def test_an_outage_longer_than_memory_waits_on_disk(judges: Path) -> None:
         assert unaccounted(rig.collector.telemetry) == 0
 
 
+async def test_a_destination_that_is_away_does_not_hold_up_the_others(judges: Path) -> None:
+    """What it misses waits on disk for it alone, over a restart too; the other has each span once, at once."""
+    async with backend() as good, backend(status=503) as away:
+        urls = [f"http://127.0.0.1:{one.port}" for one in (good, away)]
+        more = {"spool": str(judges / "spool"), "export": urls, "max_bytes": 20_000}
+        async with running(good, **more) as rig:
+            for number in range(40):
+                assert await rig.post(rag(f"trace {number}")) == 200
+            await good.until(lambda b: len(b.spans) >= 120)
+            await eventually(lambda: rig.collector.telemetry.value(Figure.SHELVED) > 60)
+        assert away.spans == []
+        async with running(good, **more) as rig:
+            away.status = 200
+            await away.until(lambda b: len(keys_of(b)) == 120)
+            await settled(rig)
+            assert unaccounted(rig.collector.telemetry) == 0
+    assert len(keys_of(good)) == 120
+    # Only what was on its way to the one that is away when that was noticed is not known to be safe.
+    assert len(good.spans) - 120 <= 4 * 3
+
+
+def keys_of(behind: Backend) -> set[tuple[bytes, bytes]]:
+    return {(span.trace_id, span.span_id) for span in behind.spans}
+
+
 async def test_the_admin_endpoint_tells_what_became_of_a_trace(judges: Path) -> None:
     """Seen, complete after, fields, sampling, outcomes: all but the texts."""
     async with backend() as behind, running(behind) as rig:

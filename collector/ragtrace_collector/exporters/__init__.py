@@ -2,6 +2,7 @@
 
 from ragtrace_collector.exporters.fanout import Exporters, make_file_outlet, make_outlet
 from ragtrace_collector.exporters.outlet import Outlet
+from ragtrace_collector.exporters.patient import PatientOutlet
 from ragtrace_collector.exporters.target import Destination
 
-__all__ = ["Destination", "Exporters", "Outlet", "make_file_outlet", "make_outlet"]
+__all__ = ["Destination", "Exporters", "Outlet", "PatientOutlet", "make_file_outlet", "make_outlet"]

@@ -10,9 +10,13 @@ from ragtrace_collector.exporters.file import FileSender
 from ragtrace_collector.exporters.grpc import GrpcSender
 from ragtrace_collector.exporters.http import HttpSender
 from ragtrace_collector.exporters.outlet import Outlet
+from ragtrace_collector.exporters.patient import PatientOutlet
 from ragtrace_collector.exporters.target import Destination
 from ragtrace_collector.stages import Refused, SpanBatch, span_count
 from ragtrace_collector.telemetry import Figure, Telemetry
+
+_PAUSE = 0.05
+"""Seconds between two looks whether a destination is back."""
 
 
 def make_outlet(destination: Destination, telemetry: Telemetry) -> Outlet:
@@ -37,7 +41,7 @@ def make_file_outlet(path: Path, telemetry: Telemetry) -> Outlet:
 class Exporters:
     """Hands each batch to every outlet. Without any, batches are done with at once."""
 
-    def __init__(self, outlets: Sequence[Outlet], telemetry: Telemetry) -> None:
+    def __init__(self, outlets: Sequence[Outlet | PatientOutlet], telemetry: Telemetry) -> None:
         self._outlets, self._telemetry = tuple(outlets), telemetry
         self.held_spans = 0
         """Spans that some destination has not answered for yet."""
@@ -54,7 +58,9 @@ class Exporters:
 
     def fits(self, size: int) -> bool:
         """Whether a batch of ``size`` bytes may be submitted now."""
-        return all(outlet.fits(size) for outlet in self._outlets)
+        return all(outlet.fits(size) for outlet in self._outlets) and (
+            not self._outlets or any(outlet.takes_now(size) for outlet in self._outlets)
+        )
 
     async def start(self) -> None:
         """Begin to deliver.
@@ -116,4 +122,5 @@ class Exporters:
         while not self.fits(len(batch.body)):
             for outlet in self._outlets:
                 await outlet.room(len(batch.body))
+            await asyncio.sleep(_PAUSE)
         await self.submit(batch)

@@ -22,6 +22,9 @@ _LEAST_ROOM = 2**16
 """Bytes. Requests are not made smaller than this on a backend's word."""
 _WORTH_JOINING = 2**20
 """Bytes. Larger requests cost a copy when they are joined, and save next to nothing."""
+_AWAY = "away"
+_AWAY_AFTER = 2
+"""Attempts after which a failure is more than a hiccup, and worth a line in the log."""
 _FAULTS = 5
 """Failures, others getting through before each, after which a backend's fault is this request's."""
 
@@ -93,6 +96,10 @@ class Outlet:
     def fits(self, size: int) -> bool:
         """Whether a batch of ``size`` bytes may be submitted now."""
         return self._queue.fits(size)
+
+    def takes_now(self, size: int) -> bool:
+        """As :meth:`fits`: what does not fit is not taken."""
+        return self.fits(size)
 
     async def room(self, size: int) -> None:
         """Wait until :meth:`fits`."""
@@ -224,13 +231,15 @@ class Outlet:
                 before = self._confirmed
                 if isinstance(error, ServerFault) and faults >= _FAULTS:
                     raise PermanentExport(str(error), splittable=True) from error
+                if attempt == _AWAY_AFTER:
+                    self._tell_away(error)
                 self._telemetry.count(Figure.RETRIES, destination=self.name)
                 await self._sleep(backoff(attempt, error.retry_after, self._draw()))
                 attempt += 1
             else:
                 self.healthy = True
                 self._confirmed += 1
-                self._warnings.clear()
+                self._tell_back()
                 return rejected
 
     def _drop(self, spans: int, reason: str) -> int:
@@ -243,6 +252,16 @@ class Outlet:
         if str(error) not in self._warnings:
             self._warnings.add(str(error))
             _log.error("%s: %s; %s. Spans are kept until it takes them", self.name, error, error.advice)
+
+    def _tell_away(self, error: RetryableExport) -> None:
+        if _AWAY not in self._warnings:
+            self._warnings.add(_AWAY)
+            _log.warning("%s is away (%s). Its spans are kept until it is back", self.name, error)
+
+    def _tell_back(self) -> None:
+        if self._warnings:
+            self._warnings.clear()
+            _log.warning("%s takes spans again", self.name)
 
     def _complain(self, error: PermanentExport) -> None:
         """Log the first of each kind; the figures count the rest."""
