@@ -16,9 +16,11 @@ from ragtrace.judges._local.passages import Document
 from ragtrace.judges._local.polarity import judge_polarity, says_yes
 from ragtrace.judges._local.questions import NeedText, read_question, split_needs
 from ragtrace.judges._local.relevance import coverage, gives_kind, known_tokens, relevance_features
+from ragtrace.judges._local.restrictions import is_restriction
 from ragtrace.judges._local.support import judge_claim, verdict
 from ragtrace.model import Claim, Interaction, JudgedClaim, Language, Need, Support, Unit, Verdict
 from ragtrace.text.checkworthy import is_yes_or_no
+from ragtrace.text.tokens import normalise
 
 _ECHO = 2.0
 """What it adds to a document's log odds of relevance that the answer is taken from it, or contradicts it,
@@ -172,18 +174,20 @@ class Case:
         return covered or self._is_in_other_words(need) or self._is_settled(need)
 
     def _is_settled(self, need: NeedText) -> bool:
-        """Whether claims that the documents decide meet ``need``: then the documents spoke of it."""
-        if not self._decided:
+        """Whether claims that the documents support meet ``need``: then the documents spoke of it."""
+        if all(found.support is not Support.SUPPORTED for found in self._decided):
             return False
-        special = not need.own or not need.own.isdisjoint(known_tokens(need, self._decided_part.corpus))
-        fit = answer_fit(need, self._decided_part, self.corpus)
+        special = not need.own or not need.own.isdisjoint(known_tokens(need, self._supported_part.corpus))
+        fit = answer_fit(need, self._supported_part, self.corpus)
         return special and fit.probability >= constants().thresholds["answered"]
 
     @cached_property
-    def _decided_part(self) -> Answer:
-        """The claims that the documents decide, as if they were the answer."""
-        decided = (c.claim.text for c in self.claims if c.verdict and c.verdict in self._decided)
-        return read_answer("\n".join(decided))
+    def _supported_part(self) -> Answer:
+        """The claims that the documents support, as if they were the answer."""
+        supported = (
+            c.claim.text for c in self.claims if c.verdict and c.verdict.support is Support.SUPPORTED
+        )
+        return read_answer("\n".join(supported))
 
     def _is_in_other_words(self, need: NeedText) -> bool:
         """Whether the only question shares nothing with any document although the answer is taken from them.
@@ -191,7 +195,7 @@ class Case:
         Such an answer gets the benefit of the doubt: wording cannot tell whether it fits, and a model that
         found its answer in the documents had them to find it in.
         """
-        if len(self.needs_asked) > 1 or not self._decided or len(self._decided) < len(self.claims):
+        if len(self.needs_asked) > 1 or not self.claims or not all(map(_is_taken, self.claims)):
             return False
         if any(coverage(need, known_tokens(need, corpus)) >= _STRANGE for corpus in self.single.values()):
             return False
@@ -233,6 +237,14 @@ class Case:
         if not self.needs_asked or not self.interaction.answer:
             return None
         return round(math.fsum(self._fit(need) for need in self.needs_asked) / len(self.needs_asked), 4)
+
+
+def _is_taken(judged: JudgedClaim) -> bool:
+    """Whether a claim is taken from a document, or restricts what the document restricts otherwise: another
+    contradicted number may stand for something else."""
+    support = judged.verdict.support if judged.verdict else Support.NOT_FOUND
+    restricts = is_restriction(normalise(judged.claim.text))
+    return support is Support.SUPPORTED or (support is Support.CONTRADICTED and restricts)
 
 
 def _eclipsed(
