@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 
-from ragtrace.judges._local.claims import ClaimText
+from ragtrace.judges._local.claims import ClaimText, read_claim
 from ragtrace.judges._local.conflicts import Conflict
 from ragtrace.judges._local.contradictions import find_conflict, find_other_restriction
 from ragtrace.judges._local.corpus import Corpus, Evidence, find_evidence
@@ -44,7 +45,33 @@ _ADDS = 0.1
 
 
 def judge_claim(claim: ClaimText, corpus: Corpus) -> Finding:
-    """Hold ``claim`` against the documents of ``corpus``."""
+    """Hold ``claim`` against the documents of ``corpus``.
+
+    A Chinese sentence runs on over commas: where its clauses stand in different passages, it is held to be
+    supported as much as the least supported of them.
+    """
+    found = _judge_whole(claim, corpus)
+    if found.support is Support.CONTRADICTED or claim.language != "zh":
+        return found
+    clauses = [read_claim(part) for part in _CLAUSE_ENDS.split(claim.text)]
+    if len(clauses) < 2 or any(len(clause.tokens) < _SHORTEST_CLAUSE for clause in clauses):
+        return found
+    parts = [_judge_whole(clause, corpus) for clause in clauses]
+    least = min(part.probability for part in parts)
+    if least <= found.probability or any(part.support is Support.CONTRADICTED for part in parts):
+        return found
+    if len({part.evidence.best for part in parts if part.evidence is not None}) < 2:
+        return found
+    support = Support.SUPPORTED if least >= constants().support_from["zh"] else Support.NOT_FOUND
+    return replace(found, support=support, probability=least)
+
+
+_CLAUSE_ENDS = re.compile(r"[，,；;](?!\d{3})")
+_SHORTEST_CLAUSE = 4
+"""Content characters. A shorter clause says little by itself."""
+
+
+def _judge_whole(claim: ClaimText, corpus: Corpus) -> Finding:
     language = claim.language
     estimate = constants().support[language]
     evidence = find_evidence(claim.weights, corpus) if claim.tokens else None
