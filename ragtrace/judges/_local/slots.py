@@ -31,6 +31,10 @@ def rival_names(claim: str, passage: str) -> Iterator[tuple[str, str]]:
         if tag != "replace" or (place == 0 and place == len(steps) - 1):
             continue
         one, other = said[i1:i2], _to_stop(found[j1:j2])
+        if len(one) == 1 and _kind(one[0]) and other and _kind(other[0]):
+            other = other[:1]  # what follows a place may say more of it: a district, a street
+        elif len(one) == len(other) == 1 and i1 and are_given_names(said[i1 - 1], one[0], other[0]):
+            one, other = said[i1 - 1 : i2], found[j1 - 1 : j1 + 1]
         if len(one) <= _LONGEST_NAME and are_rival_names(one, other, said[i2 : i2 + _BEHIND]):
             yield "".join(one), "".join(other)
 
@@ -44,6 +48,12 @@ def name_tokens(normal: str) -> tuple[str, ...]:
         found.append(match[0])
         end = match.end()
     return (*found, *words(normal[end:]))
+
+
+def are_given_names(surname: str, one: str, other: str) -> bool:
+    """Whether two characters behind a surname make two persons: 王芳 and 王强, but not 高度 and 高级."""
+    names = _names()
+    return surname in names["surnames"] and one in names["given"] and other in names["given"]
 
 
 def _to_stop(tokens: Sequence[str]) -> Sequence[str]:
@@ -109,9 +119,13 @@ def _split(name: str) -> tuple[str, ...]:
     return tuple(_names()[name].split())
 
 
+_KINDS = ("continents", "countries", "provinces", "cities", "brands", "departments")
+"""Lists whose members exclude each other. A city and the country that it lies in do not."""
+
+
 @cache
 def _kinds() -> dict[str, str]:
-    return {word: kind for kind in ("places", "brands") for word in _split(kind)}
+    return {word: kind for kind in _KINDS for word in _split(kind)}
 
 
 @cache

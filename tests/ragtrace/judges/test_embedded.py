@@ -77,6 +77,9 @@ def test_an_invented_claim_is_not_found():
         ("儿童一日一次，一次半片。", "儿童一日三次，一次半片。", "一日三次"),
         ("公司总部设在上海。", "公司总部设在深圳。", "回答说“深圳”，文档[1]说“上海”"),
         ("项目负责人是王芳，有问题请联系她。", "项目负责人是赵敏。", "赵敏"),
+        ("该项目的项目经理是王芳。", "项目经理是王强。", "回答说“王强”，文档[1]说“王芳”"),
+        ("公司总部位于深圳市南山区，成立于2010年。", "公司总部位于上海。", "回答说“上海”，文档[1]说“深圳”"),
+        ("入职手续由人事部办理。", "入职手续由财务部办理。", "财务部"),
         ("请联系王医生预约。", "请联系李医生预约。", "“李”"),
         ("本店支持微信付款。", "本店支持支付宝付款。", "支付宝"),
         ("办事处位于浦东新区。", "办事处位于徐汇区。", "徐汇"),
@@ -94,6 +97,19 @@ def test_a_conflict_is_named_in_the_language_of_the_interaction(document, answer
     assert verdict.support is Support.CONTRADICTED
     assert words in verdict.explanation
     assert verdict.confidence <= 0.15
+
+
+@pytest.mark.parametrize(
+    ("document", "answer"),
+    [
+        ("公司总部位于北京，成立于2010年。", "公司总部位于中国。"),
+        ("他来自南京。", "他来自江苏。"),
+        ("比赛在日本举行。", "比赛在亚洲举行。"),
+    ],
+)
+def test_a_place_is_no_conflict_with_the_one_that_it_lies_in(document, answer):
+    """The answer may say less exactly what the document says; it does not speak against it."""
+    assert ask(None, [document], answer).claims[0].verdict.support is not Support.CONTRADICTED
 
 
 @pytest.mark.parametrize(
