@@ -66,10 +66,15 @@ def _wording_conflicts(claim: ClaimText, best: Passage, corpus: Corpus) -> Itera
         yield from _rival_names(claim, best, corpus)
     for said, found in _differences(claim.words, best.words):
         kind = _difference_kind(said, found, names, best)
-        if kind == "negation" and held < _ALIKE_NEGATION:
+        if kind == "negation" and (held < _ALIKE_NEGATION or not _denies_one(claim, best)):
             continue
         if kind:
             yield Conflict(kind, _join(said) or claim.text, _join(found) or best.text, best)
+
+
+def _denies_one(claim: ClaimText, best: Passage) -> bool:
+    """Whether either of them denies something: the 不 of 不少于 (at least) does not."""
+    return claim.negations > 0 or count_negations(best.normal, best.words) > 0
 
 
 def _rival_names(claim: ClaimText, best: Passage, corpus: Corpus) -> Iterator[Conflict]:

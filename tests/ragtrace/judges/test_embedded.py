@@ -139,6 +139,7 @@ def test_working_days_against_days_is_told_but_is_no_contradiction(document, ans
         ("The fine is 0.50 euro a day, up to a maximum of 20 euro.", "The fine is never more than 20 euro."),
         ("The fine is at most 20 euro.", "The fine never exceeds 20 euro."),
         ("逾期费最高不超过20元。", "逾期费至多20元。"),
+        ("每次预订至少住两晚。", "预订不少于两晚。"),
         ("逾期费上限为20元。", "逾期费不会超过20元。"),
         ("合同一年以上不满三年的，试用期不得超过两个月。", "两年的合同，试用期不得超过两个月。"),
     ],
