@@ -38,11 +38,29 @@ class _Match:
     passage: Passage
 
 
+@dataclass(frozen=True, slots=True)
+class _Surroundings:
+    """The wording of a claim, and of the clause that a quantity of it stands in.
+
+    Without the currency: that two prices are in euro does not make them prices of the same thing.
+    """
+
+    claim: frozenset[str]
+    clause: frozenset[str]
+
+    @staticmethod
+    def of(claim: ClaimText, quantity: Quantity, near: frozenset[str]) -> _Surroundings:
+        if not quantity.dimension.startswith("money"):
+            return _Surroundings(claim.wording, near)
+        currency = frozenset(content(words(quantity.text)))
+        return _Surroundings(claim.wording - currency, near - currency)
+
+
 def quantity_conflicts(claim: ClaimText, evidence: Evidence, corpus: Corpus) -> Iterator[Conflict]:
     """Where a quantity of ``claim`` is another than the one that stands in the same surroundings."""
     for claimed, near in zip(claim.quantities, claim.surroundings, strict=True):
         passages = tuple(dict.fromkeys((*evidence.passages, *_with_same_digits(claimed, corpus))))
-        matches = tuple(_matches(claim, claimed, near, passages))
+        matches = tuple(_matches(_Surroundings.of(claim, claimed, near), claimed, passages))
         agreeing = [match for relation, match in matches if relation is not Relation.CONFLICT]
         spanned = any(_is_spanned(claimed, passage) for passage in passages)
         rival = None if spanned else _rival(claim, claimed, matches)
@@ -97,7 +115,7 @@ _FEW = 3
 
 
 def _matches(
-    claim: ClaimText, claimed: Quantity, near: frozenset[str], passages: Sequence[Passage]
+    around: _Surroundings, claimed: Quantity, passages: Sequence[Passage]
 ) -> Iterator[tuple[Relation, _Match]]:
     for passage in passages:
         for found, near_found in zip(passage.quantities, passage.surroundings, strict=True):
@@ -105,7 +123,7 @@ def _matches(
             if relation is Relation.UNRELATED and is_same_number_of_else(claimed, found):
                 relation = Relation.CONFLICT
             if relation is not Relation.UNRELATED:
-                yield relation, _Match(_slot(claim, near, passage, near_found), found, passage)
+                yield relation, _Match(_slot(around, passage, near_found), found, passage)
 
 
 def _rival(claim: ClaimText, claimed: Quantity, matches: Sequence[tuple[Relation, _Match]]) -> _Match | None:
@@ -126,12 +144,10 @@ def _discounted(match: _Match, claimed: Quantity) -> _Match:
     return match if same or len(alike) == 1 else replace(match, slot=match.slot - _OTHER_UNIT)
 
 
-def _slot(
-    claim: ClaimText, near_claim: frozenset[str], passage: Passage, near_found: frozenset[str]
-) -> float:
+def _slot(around: _Surroundings, passage: Passage, near_found: frozenset[str]) -> float:
     """0..1: do the claimed and the found quantity stand in the same surroundings?"""
-    if not claim.wording:
+    if not around.claim:
         return 0.0
-    overall = len(claim.wording & passage.vocabulary) / len(claim.wording)
-    clause = len(near_claim & near_found) / len(near_claim) if near_claim else overall
+    overall = len(around.claim & passage.vocabulary) / len(around.claim)
+    clause = len(around.clause & near_found) / len(around.clause) if around.clause else overall
     return 0.5 * overall + 0.5 * clause
