@@ -86,7 +86,7 @@ def plain_attributes(draw: random.Random) -> list[dict[str, Any]]:
     return [{name: text(draw, 230) for name in names} for _ in range(TRACE)]
 
 
-def template(rag_share: float, seed: int) -> bytes:
+def template(rag_share: float, seed: int, spans: int = SPANS) -> bytes:
     draw = random.Random(seed)
     request = ExportTraceServiceRequest()
     resource = request.resource_spans.add()
@@ -94,7 +94,7 @@ def template(rag_share: float, seed: int) -> bytes:
     scope = resource.scope_spans.add()
     scope.scope.name = "bench"
     now = time.time_ns()
-    for _ in range(SPANS // TRACE):
+    for _ in range(spans // TRACE):
         trace_id, root = MARK + draw.randbytes(8), draw.randbytes(8)
         attributes = rag_attributes(draw) if draw.random() < rag_share else plain_attributes(draw)
         for number, fields in enumerate(attributes):
@@ -136,7 +136,7 @@ def cpu_seconds(pid: int) -> float:
 
 
 async def load(url: str, pid: int, templates: list[bytes], seconds: float, warm: float = 1.0) -> Result:
-    numbers, latencies = itertools.count(1), list[float]()
+    numbers, latencies = itertools.count(time.time_ns()), list[float]()  # no trace comes twice
     accepted = errors = 0
     async with aiohttp.ClientSession(headers={"content-type": "application/x-protobuf"}) as session:
 

@@ -10,8 +10,8 @@ measured server, from the first request until it has nothing left to do.
   traffic and judges 1 % of its interactions.
 * Judging every interaction, and 1 % of them, beside forwarding alone.
 
-Peers that are not there are named and left out: rotel comes from PyPI, into ``.cache/rotel``; ``make otelcol``
-builds the Collector (needs Go).
+Peers that are not there are named and left out: rotel comes from PyPI, into ``.cache/rotel``; the Collector
+from ``make otelcol`` (needs Go).
 """
 
 from __future__ import annotations
@@ -27,17 +27,21 @@ from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
+import aiohttp
 import yaml
-from intake import Result, cpu_seconds, free_port, load, server, template, tree
+from intake import MARK, TRACE, Result, cpu_seconds, free_port, load, server, template, tree
 
 CACHE = Path(__file__).parents[1] / ".cache"
 OTELCOL = CACHE / "otelcol" / "otelcol"
 ROTEL = CACHE / "rotel"
 CORE, OTHERS = "0", [1]
 LONGEST_DRAIN = 40.0
+RATES, IN_TIME, SETTLED = (20, 40, 60, 80, 100, 120, 140, 160), 0.95, 5.0
+SCORED = 'outcomes_total{metric="faithfulness",status="scored"}'
+DECIDED = 'interactions_total{rule="share",verb="judge"}'
 TAIL_SECONDS = 10
 WARM = 3.0
-"""Seconds of load before what is measured: the embedded judge reads its model when the first interaction comes."""
+"""Seconds of load before what is measured: the embedded judge reads its model with the first interaction."""
 
 
 @dataclass(frozen=True)
@@ -144,18 +148,41 @@ def compare(title: str, contenders: list[Contender | None], templates: list[byte
         print(f"{contender.name:34}{speed}{rest}", flush=True)
 
 
-def judged(sink: int, cores: str, seconds: float) -> float:
-    """Interactions a second that the embedded judge scores, asked to score all, on ``cores``."""
-    port, admin, templates = free_port(), free_port(), [template(1.0, seed) for seed in range(4)]
+def judged(sink: int, cores: str, seconds: float) -> str:
+    """The highest rate at which the embedded judge, asked to score all interactions, scores 95 % in time."""
+    port, admin = free_port(), free_port()
     flags = ("--otlp-http", f"127.0.0.1:{port}", "--otlp-grpc", "off", "--admin", f"127.0.0.1:{admin}")
     command = (sys.executable, "-m", "ragtrace_collector", "collector", *flags, "--spool", "off")
-    with server("taskset", "-c", cores, *command, "--export", f"http://127.0.0.1:{sink}", port=port) as pid:
-        scored = 'outcomes_total{metric="faithfulness",status="scored"}'
-        asyncio.run(load(f"http://127.0.0.1:{port}/v1/traces", pid, templates, seconds))
-        started, before = time.monotonic(), figure(admin, scored)
-        time.sleep(1.0)
-        asyncio.run(load(f"http://127.0.0.1:{port}/v1/traces", pid, templates, seconds))
-        return (figure(admin, scored) - before) / (time.monotonic() - started)
+    held = 0
+    with server("taskset", "-c", cores, *command, "--export", f"http://127.0.0.1:{sink}", port=port):
+        url = f"http://127.0.0.1:{port}/v1/traces"
+        asyncio.run(paced(url, 5, 2.0))
+        for rate in RATES:
+            time.sleep(SETTLED)
+            before = figure(admin, SCORED), figure(admin, DECIDED)
+            asyncio.run(paced(url, rate, seconds))
+            time.sleep(SETTLED)
+            scored, decided = figure(admin, SCORED) - before[0], figure(admin, DECIDED) - before[1]
+            if scored < IN_TIME * decided:
+                return f"{held} interactions/s (at {rate}: {scored / decided:.0%} in time)"
+            held = rate
+    return f"at least {held} interactions/s"
+
+
+async def paced(url: str, rate: int, seconds: float) -> None:
+    """Post ``rate`` interactions a second, one a request, each at its time whatever became of the others."""
+    bodies = [template(1.0, seed, TRACE) for seed in range(64)]
+    first, loop = time.time_ns(), asyncio.get_running_loop()
+    begun = loop.time()
+    async with aiohttp.ClientSession(headers={"content-type": "application/x-protobuf"}) as session:
+
+        async def post(number: int) -> None:
+            await asyncio.sleep(begun + number / rate - loop.time())
+            body = bodies[number % len(bodies)].replace(MARK, (first + number).to_bytes(8, "big"))
+            async with session.post(url, data=body) as response:
+                await response.read()
+
+        await asyncio.gather(*(post(number) for number in range(int(rate * seconds))))
 
 
 def figure(admin: int, name: str) -> float:

@@ -168,6 +168,7 @@ class Scorer:
         try:
             return _Judgement(await asyncio.wait_for(asyncio.shield(pending.result), deadline))
         except TimeoutError:
+            self._paces[bench].missed(self._clock())
             found = fallback if pending.found is None else pending.found
             evaluations = without_scores(found, metrics, judge, Status.TIMED_OUT, "deadline")
             return _Judgement(evaluations, pending if late else None)

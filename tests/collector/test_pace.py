@@ -39,3 +39,19 @@ def test_failures_tell_nothing_of_the_pace() -> None:
     pace.ended(2.0, judged=True)
     pace.ended(2.0, judged=False)
     assert (pace.backlog, pace.wait()) == (1, 2.0)
+
+
+def test_what_is_late_in_spite_of_the_estimate_makes_it_careful_for_a_while() -> None:
+    """After a miss half as much is begun; judgements in time win the rest back."""
+    pace = Pace()
+    for _ in range(60):
+        pace.began(0.0)
+    for number in range(1, 21):
+        pace.ended(number * 0.5, judged=True)
+    before = pace.wait()
+    for late in (10.0, 10.1, 10.2):
+        pace.missed(late)
+    assert abs(pace.wait() - 2 * before) < 1e-9
+    for number in range(21, 61):
+        pace.ended(number * 0.5, judged=True)
+    assert pace.trust == 1.0
