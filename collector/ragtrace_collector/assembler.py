@@ -7,7 +7,8 @@ for minutes. The state machine takes the time as an argument; :mod:`ragtrace_col
 from __future__ import annotations
 
 import heapq
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -43,10 +44,14 @@ class AssemblerOptions(Completion):
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
-    """What comes out of one step: spans to ``forward`` untouched (plain and late), interactions released."""
+    """What comes out of one step: spans to ``forward`` untouched (plain and late), interactions released.
+
+    ``failures`` are the types of what was raised over single traces, whose spans are among ``forward``.
+    """
 
     forward: tuple[RawSpan, ...] = ()
     released: tuple[HeldInteraction, ...] = ()
+    failures: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -68,12 +73,15 @@ class Assembler:
         self._resting: dict[str, None] = {}  # traces without, the oldest first
         self._deadlines: list[tuple[float, str]] = []
         self._logs = LogShelf(options.max_log_bytes)
+        self._leaving: list[RawSpan] = []
+        self._released: list[HeldInteraction] = []
+        self._failures: list[str] = []
         self.held_bytes = 0
         self.held_spans = 0
 
     def add(self, spans: Sequence[SeenSpan], now: float) -> Assembled:
         """Take ``spans`` that arrived together → what may leave at once."""
-        forward = [span.raw for span in spans if span.role is Role.PLAIN]
+        self._leaving += [span.raw for span in spans if span.role is Role.PLAIN]
         touched: dict[str, None] = {}
         for span in spans:
             if span.role is not Role.PLAIN:
@@ -86,9 +94,11 @@ class Assembler:
                 touched[span.trace_id] = None
         for trace_id in touched:
             if trace_id in self._traces:  # remembering one may have forgotten another
-                forward += self._sift_late(trace_id)
-                self._schedule(trace_id, now + self._options.quiet)
-        return Assembled(tuple(forward), tuple(self._relieve(now)))
+                with self._giving_up(trace_id):
+                    self._sift_late(trace_id)
+                    self._schedule(trace_id, now + self._options.quiet)
+        self._relieve(now)
+        return self._handed_out()
 
     def knows(self, trace_id: str) -> bool:
         """Whether spans of the trace (hex id) are held, or were: then its other spans have to be seen too."""
@@ -100,20 +110,19 @@ class Assembler:
 
     def tick(self, now: float) -> Assembled:
         """Release what is due at ``now``."""
-        released: list[HeldInteraction] = []
         while self._deadlines and self._deadlines[0][0] <= now:
             due, trace_id = heapq.heappop(self._deadlines)
             trace = self._traces.get(trace_id)
             if trace is not None and trace.due == due:
-                released += self._evaluate(trace_id, trace, now)
-        return Assembled(released=tuple(released))
+                with self._giving_up(trace_id):
+                    self._evaluate(trace_id, trace, now)
+        return self._handed_out()
 
     def drain(self, now: float) -> Assembled:
         """Release everything: the collector is stopping."""
-        released = [
-            item for key in list(self._waiting) for item in self._flush(key, now, ReleaseReason.SHUTDOWN)
-        ]
-        return Assembled(released=tuple(released))
+        for trace_id in list(self._waiting):
+            self._flush(trace_id, now, ReleaseReason.SHUTDOWN)
+        return self._handed_out()
 
     def next_deadline(self) -> float | None:
         """When :meth:`tick` has something to do; ``None`` = not before something is added."""
@@ -154,53 +163,63 @@ class Assembler:
 
     # --- letting go ---------------------------------------------------------------------------------------
 
-    def _sift_late(self, trace_id: str) -> list[RawSpan]:
+    def _handed_out(self) -> Assembled:
+        out = Assembled(tuple(self._leaving), tuple(self._released), tuple(self._failures))
+        self._leaving, self._released, self._failures = [], [], []
+        return out
+
+    @contextmanager
+    def _giving_up(self, trace_id: str) -> Iterator[None]:
+        """Whatever is raised over a trace costs that trace its judgement, and no span."""
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001  # hostile spans may reach any bug of ours
+            self._failures.append(type(error).__name__)
+            trace = self._traces[trace_id]
+            self._leaving += [held.span.raw for held in trace.held]
+            self._forget_left(trace)
+            self._let_go(trace_id, trace, trace.held)
+
+    def _sift_late(self, trace_id: str) -> None:
         """Spans of interactions that were released before: they join the decision and leave at once."""
         trace = self._traces[trace_id]
         if not trace.gone:
-            return []
+            return
         settled = {
             climb(top, trace.links).top for top, reason in trace.gone.items() if reason is ReleaseReason.ENTRY
         }
         late = [held for held in trace.held if _joins(held.span.span_id, trace.links, settled)]
         self._let_go(trace_id, trace, late)
-        return [held.span.raw for held in late]
+        self._leaving += [held.span.raw for held in late]
 
-    def _evaluate(self, trace_id: str, trace: _Trace, now: float) -> list[HeldInteraction]:
+    def _evaluate(self, trace_id: str, trace: _Trace, now: float) -> None:
         """Release the groups of a trace that are complete at ``now``, and plan the next look."""
-        released: list[HeldInteraction] = []
         trace.due = float("inf")
         for group in groups(trace.held, trace.links, self._options):
             if group.due <= now:
-                released.append(self._release(trace_id, trace, group, group.reason, now))
+                self._release(trace_id, trace, group, group.reason, now)
             else:
                 self._schedule(trace_id, group.due)
-        return released
 
-    def _flush(self, trace_id: str, now: float, reason: ReleaseReason) -> list[HeldInteraction]:
+    def _flush(self, trace_id: str, now: float, reason: ReleaseReason) -> None:
         trace = self._traces[trace_id]
         trace.due = float("inf")
-        return [
-            self._release(trace_id, trace, group, reason, now)
-            for group in groups(trace.held, trace.links, self._options)
-        ]
+        with self._giving_up(trace_id):
+            for group in groups(trace.held, trace.links, self._options):
+                self._release(trace_id, trace, group, reason, now)
 
-    def _relieve(self, now: float) -> list[HeldInteraction]:
+    def _relieve(self, now: float) -> None:
         """Under memory pressure forget what only waits to be read, then let the oldest traces leave."""
-        released: list[HeldInteraction] = []
         if self.held_bytes > self._options.max_bytes:
             for trace in self._traces.values():
                 self._forget_left(trace)
         while self.held_bytes > self._options.max_bytes and self._waiting:
             trace_id = next(iter(self._waiting))
             trace = self._traces[trace_id]
-            released += self._flush(trace_id, now, ReleaseReason.MEMORY)
+            self._flush(trace_id, now, ReleaseReason.MEMORY)
             self._forget_left(trace)
-        return released
 
-    def _release(
-        self, trace_id: str, trace: _Trace, group: Group, reason: ReleaseReason, now: float
-    ) -> HeldInteraction:
+    def _release(self, trace_id: str, trace: _Trace, group: Group, reason: ReleaseReason, now: float) -> None:
         ids = {held.span.span_id for held in group.held}
         interaction = HeldInteraction(
             trace_id=trace_id,
@@ -217,7 +236,7 @@ class Assembler:
             trace.left += [held.span for held in group.held]
             self.held_bytes += sum(held.span.size for held in group.held)
         self._let_go(trace_id, trace, group.held)
-        return interaction
+        self._released.append(interaction)
 
     def _reclaim(self, trace: _Trace, group: Group) -> list[SeenSpan]:
         """The spans of the group's interaction that had to leave before; they wait no longer."""

@@ -57,6 +57,10 @@ class Custody:
             self.bytes += len(rest.body)
         return request
 
+    def holds(self, span: RawSpan) -> bool:
+        """Whether a copy of ``span`` is not settled."""
+        return key_of(span) in self._copies
+
     def settle_rest(self, request: Request, rest: SpanBatch) -> Settled:
         """The rest of ``request`` left for good."""
         self.spans -= span_count(rest)

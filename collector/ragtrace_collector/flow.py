@@ -8,68 +8,30 @@ on disk, and without a spool senders are told to come again.
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from ragtrace import semconv
+from ragtrace.errors import MalformedOtlp
 from ragtrace.extract.classify import is_rag_scope
 from ragtrace.model import LogRecord
 from ragtrace_collector import otlp
-from ragtrace_collector.assembler import Assembled, Assembler
-from ragtrace_collector.exporters import Exporters
-from ragtrace_collector.otlp import Sifted, Survey
-from ragtrace_collector.outgoing import Outgoing, Store
+from ragtrace_collector.grouping import SeenSpan
+from ragtrace_collector.onward import Onward
+from ragtrace_collector.otlp import Glance, Sifted, Survey
 from ragtrace_collector.parking import Parking
-from ragtrace_collector.roles import Roles
-from ragtrace_collector.sampler import Sampler
+from ragtrace_collector.parts import FlowOptions, Parts
+from ragtrace_collector.rescue import Rescue
 from ragtrace_collector.stages import (
     Consumer,
-    HeldInteraction,
     Refused,
     Sampled,
     Signal,
     SpanBatch,
-    Verb,
 )
-from ragtrace_collector.stitcher import Stitcher
-from ragtrace_collector.stories import Stories, tell_forwarded
-from ragtrace_collector.telemetry import Figure, Telemetry
-from ragtrace_collector.triage import Triage
-
-_log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class FlowOptions:
-    """Times in seconds."""
-
-    max_bytes: int = 512 * 2**20
-    """Bytes of spans in memory."""
-    plain_ack: float = 3.0
-    """How long a sender of plain spans waits for the destinations before the spool takes over."""
-    retry_after: float = 1.0
-    """What a refused sender is told."""
-    patience: float = 30.0
-    """How long an interaction that waited on disk may wait for a judge before it goes on without."""
-
-
-@dataclass(frozen=True)
-class Parts:
-    """The stages that the flow connects."""
-
-    assembler: Assembler
-    sampler: Sampler
-    exporters: Exporters
-    out: Outgoing
-    telemetry: Telemetry
-    stories: Stories
-    store: Store | None = None
-    clean: Callable[[SpanBatch], Awaitable[SpanBatch]] | None = None
-    """Redacts a request before anything else sees it."""
-    roles: Roles = field(default_factory=Roles)
-    stitcher: Stitcher | None = None
+from ragtrace_collector.telemetry import Figure
+from ragtrace_collector.triage import Triage, unread
 
 
 class Flow:
@@ -78,11 +40,13 @@ class Flow:
     def __init__(
         self,
         parts: Parts,
-        options: FlowOptions = FlowOptions(),
+        options: FlowOptions,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._parts, self._options, self._clock = parts, options, clock
         self._out = parts.out
+        self._rescue = Rescue(parts.out, parts.telemetry)
+        self._onward = Onward(parts, self._rescue, options.patience, clock)
         # Traces that are to be put together draw differently: none can be passed over before that.
         early = parts.sampler.early if parts.stitcher is None else lambda trace_id: None
         self._triage = Triage(early, parts.assembler.knows, parts.stories, parts.roles)
@@ -94,10 +58,17 @@ class Flow:
         if self._parking is not None:
             self._out.on_settled = self._parking.look
         self._wake = asyncio.Event()
-        self._taken_back_at = float("-inf")
-        self.scorer: Consumer[Sampled] | None = None
         parts.telemetry.watch(Figure.HELD, lambda: float(self._out.spans))
         parts.telemetry.watch(Figure.HELD_BYTES, lambda: float(self._out.bytes))
+
+    @property
+    def scorer(self) -> Consumer[Sampled] | None:
+        """Judges what was drawn; ``None`` = all leaves unjudged."""
+        return self._onward.scorer
+
+    @scorer.setter
+    def scorer(self, scorer: Consumer[Sampled]) -> None:
+        self._onward.scorer = scorer
 
     # --- in -----------------------------------------------------------------------------------------------
 
@@ -146,7 +117,7 @@ class Flow:
 
     async def _take_mixed(self, item: SpanBatch, survey: Survey) -> None:
         # Before the store: a request that cannot be read must not get into it.
-        sifted = self._triage.sift(item.body, survey)
+        sifted = self._sift(item.body, survey)
         has_room = self._has_room(len(item.body))
         store, parking = self._parts.store, self._parking
         if store is None or parking is None:
@@ -164,8 +135,8 @@ class Flow:
         if item.signal is Signal.LOGS:
             self._sort_logs(item, otlp.read_logs(item.body), number)
         else:
-            self._sort(self._triage.sift(item.body, self._triage.survey(item.body)), number)
-            self._taken_back_at = self._clock()
+            self._sort(self._sift(item.body, self._triage.survey(item.body)), number)
+            self._onward.taken_back()
 
     async def _take_logs(self, item: SpanBatch) -> None:
         self._parts.telemetry.count(Figure.LOGS)
@@ -204,9 +175,26 @@ class Flow:
         if refused:
             self._parts.telemetry.count(Figure.DROPPED, len(refused), reason="judge_scope")
             self._out.settle(refused)
-        seen = [self._triage.see(one) for one in glances if one.scope != semconv.JUDGE_SCOPE]
-        self._pass(self._parts.assembler.add(seen, self._clock()))
+        seen = [self._see(one) for one in glances if one.scope != semconv.JUDGE_SCOPE]
+        self._onward.take_in(seen)
         self._wake.set()
+
+    def _sift(self, body: bytes, survey: Survey) -> Sifted:
+        """A request by its traces; none of them held where that raises anything but ``MalformedOtlp``."""
+        try:
+            return self._triage.sift(body, survey)
+        except MalformedOtlp:
+            raise
+        except Exception as error:  # noqa: BLE001  # not to be held is no harm, not to be sent is
+            self._rescue.note("triage", type(error).__name__)
+            return Sifted((), body, survey.spans)
+
+    def _see(self, one: Glance) -> SeenSpan:
+        try:
+            return self._triage.see(one)
+        except Exception as error:  # noqa: BLE001  # a span that cannot be read is a plain one
+            self._rescue.note("triage", type(error).__name__)
+            return unread(one)
 
     # --- on -----------------------------------------------------------------------------------------------
 
@@ -218,53 +206,16 @@ class Flow:
     async def _run_clock(self) -> None:
         while True:
             self._wake.clear()
-            due = self._next_deadline()
+            due = self._onward.next_deadline()
             try:
                 async with asyncio.timeout(None if due is None else max(due - self._clock(), 0.0)):
                     await self._wake.wait()
             except TimeoutError:
-                self._tick()
-
-    def _next_deadline(self) -> float | None:
-        stitcher = self._parts.stitcher
-        dues = (self._parts.assembler.next_deadline(), None if stitcher is None else stitcher.next_deadline())
-        return min((due for due in dues if due is not None), default=None)
-
-    def _tick(self) -> None:
-        try:
-            self._pass(self._parts.assembler.tick(self._clock()))
-            if self._parts.stitcher is not None:
-                self._release(self._parts.stitcher.tick(self._clock()))
-        except Exception as error:  # noqa: BLE001  # the clock must go on, or nothing would ever leave again
-            _log.error("releasing failed: %s", type(error).__name__)
-
-    def _pass(self, assembled: Assembled) -> None:
-        if assembled.forward:
-            self._out.spawn(self._out.send(assembled.forward))
-        stitcher, now = self._parts.stitcher, self._clock()
-        for held in assembled.released:
-            self._release([held] if stitcher is None else stitcher.add(held, now))
-
-    def _release(self, interactions: Iterable[HeldInteraction]) -> None:
-        for held in interactions:
-            self._out.spawn(self._sample(held))
-
-    async def _sample(self, held: HeldInteraction) -> None:
-        decision = self._parts.sampler.decide(held)
-        if decision.verb is Verb.FORWARD or self.scorer is None:
-            self._parts.telemetry.count(Figure.INTERACTIONS, verb=decision.verb, rule=decision.rule)
-            self._parts.stories.told_of(held, [tell_forwarded(held, decision)])
-            await self._out.send(held.spans)
-        else:
-            # While requests wait on disk all others queue up behind them: what is younger is fresh.
-            patience = self._options.patience if held.first_at <= self._taken_back_at else 0.0
-            await self.scorer.consume(Sampled(held, decision, patience))
+                self._onward.tick()
 
     async def drain(self, within: float) -> None:
         """Release what is held and wait up to ``within`` seconds until it is out."""
-        self._pass(self._parts.assembler.drain(self._clock()))
-        if self._parts.stitcher is not None:
-            self._release(self._parts.stitcher.drain(self._clock()))
+        self._onward.drain()
         await self._out.idle(within)
 
     async def close(self) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ragtrace_collector import otlp
 from ragtrace_collector.custody import Custody, Request, Settled
 from ragtrace_collector.exporters import Exporters
-from ragtrace_collector.settlement import Note
+from ragtrace_collector.settlement import Note, key_of
 from ragtrace_collector.stages import Refused, SpanBatch
 
 if TYPE_CHECKING:
@@ -91,6 +91,11 @@ class Outgoing:
         if spans:
             await (await self._submitted(SpanBatch(otlp.join(spans), tuple(spans))))
             self.settle(spans)
+
+    async def send_left(self, spans: Iterable[RawSpan]) -> None:
+        """Send those of ``spans`` that are not settled, each once; returns when they are."""
+        left = {key_of(span): span for span in spans if self._custody.holds(span)}
+        await self.send(list(left.values()))
 
     async def _send_rest(self, request: Request, rest: SpanBatch) -> None:
         await (await self._submitted(rest))

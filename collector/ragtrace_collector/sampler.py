@@ -69,7 +69,7 @@ class Sampler:
 
     def _holds(self, name: str, policy: Policy, candidate: Candidate) -> bool:
         try:
-            return policy.matches(candidate)
+            return bool(policy.matches(candidate))  # here: a user's type may fail at this too
         except Exception:  # noqa: BLE001  # a user's rule must not cost the spans
             self.on_failure(name)
             return False

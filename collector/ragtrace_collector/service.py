@@ -26,8 +26,9 @@ from ragtrace_collector.exporters import (
     make_file_outlet,
     make_outlet,
 )
-from ragtrace_collector.flow import Flow, FlowOptions, Parts
+from ragtrace_collector.flow import Flow
 from ragtrace_collector.outgoing import Outgoing
+from ragtrace_collector.parts import FlowOptions, Parts
 from ragtrace_collector.receivers import Endpoint, GrpcReceiver, HttpReceiver, Limits
 from ragtrace_collector.roles import Roles
 from ragtrace_collector.sampler import Sampler

@@ -2,12 +2,12 @@
 
 What need not wait passes at once. A retrieval without an answer, and a model call without a retrieval, wait
 for each other: only when nothing more came can it be told that one call alone fits. The state machine takes
-the time as an argument; :mod:`ragtrace_collector.flow` runs the loop.
+the time as an argument; :mod:`ragtrace_collector.onward` drives it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 from typing import Literal
@@ -61,6 +61,7 @@ class Stitcher:
     def __init__(self, options: StitchOptions, read: Callable[[HeldInteraction], Trace]) -> None:
         self._options, self._read = options, read
         self._groups: dict[object, _Group] = {}  # by session; by number where a piece has none
+        self._released: list[HeldInteraction] = []
         self._size = self._count = 0
 
     def add(self, held: HeldInteraction, now: float) -> list[HeldInteraction]:
@@ -77,10 +78,9 @@ class Stitcher:
         # By whole seconds, so that those of one second are looked through together.
         group.due = min(ceil(now + wait), group.latest)
         self._size += piece.size
-        released = []
         while self._size > self._options.max_bytes:
-            released.append(self._take([next(iter(self._groups))], now))
-        return released
+            self._take([next(iter(self._groups))], now)
+        return self._handed_out()
 
     def tick(self, now: float) -> list[HeldInteraction]:
         """What has waited long enough at ``now``, put together where it belongs together."""
@@ -89,6 +89,12 @@ class Stitcher:
     def drain(self, now: float) -> list[HeldInteraction]:
         """Everything: the collector is stopping."""
         return self._leaving(list(self._groups), now)
+
+    def abandon(self) -> list[HeldInteraction]:
+        """Everything as it came, without a thought, after another step has raised."""
+        pieces = [piece.held for group in self._groups.values() for piece in group.pieces]
+        self._groups, self._size = {}, 0
+        return [*self._handed_out(), *pieces]
 
     def next_deadline(self) -> float | None:
         """When :meth:`tick` has something to do; ``None`` = not before something is added."""
@@ -101,10 +107,13 @@ class Stitcher:
 
     def _leaving(self, due: Sequence[object], now: float) -> list[HeldInteraction]:
         partners = self._partners() if due else {}
-        released = []
         for key in due:
             if key in self._groups:
-                released.append(self._take(partners.get(key, [key]), now))
+                self._take(partners.get(key, [key]), now)
+        return self._handed_out()
+
+    def _handed_out(self) -> list[HeldInteraction]:
+        released, self._released = self._released, []
         return released
 
     def _partners(self) -> dict[object, list[object]]:
@@ -114,11 +123,13 @@ class Stitcher:
         found: list[list[object]] = [[single[place][0] for place in places] for places in together]
         return {key: keys for keys in found for key in keys}
 
-    def _take(self, keys: Iterable[object], now: float) -> HeldInteraction:
-        taken = [piece for key in keys for piece in self._groups.pop(key).pieces]
-        self._size -= sum(piece.size for piece in taken)
+    def _take(self, keys: Collection[object], now: float) -> None:
+        taken = [piece for key in keys for piece in self._groups[key].pieces]
         taken.sort(key=lambda piece: min(span.start_ns for span in piece.trace.spans))
-        return as_one([piece.held for piece in taken], now)
+        self._released.append(as_one([piece.held for piece in taken], now))
+        for key in keys:  # last, so that nothing is gone where one of the lines above raises
+            del self._groups[key]
+        self._size -= sum(piece.size for piece in taken)
 
 
 def as_one(pieces: Sequence[HeldInteraction], now: float) -> HeldInteraction:

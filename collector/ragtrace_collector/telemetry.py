@@ -41,6 +41,7 @@ class Figure(StrEnum):
     SHED = "shed_interactions"
     WORKER_RESTARTS = "worker_restarts"
     RULE_FAILURES = "rule_failures"
+    FAILURES = "failures"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,7 @@ TABLE = (
     _Row(Figure.JUDGE_TOKENS, "Tokens, as the endpoint counts them.", ("judge", "direction")),
     _Row(Figure.SHED, "Interactions that were not scored to spare memory or time.", ("reason",)),
     _Row(Figure.WORKER_RESTARTS, "Scoring workers that were replaced."),
+    _Row(Figure.FAILURES, "Times that a stage failed, and spans went on without it.", ("stage",)),
     _Row(Figure.RULE_FAILURES, "Times that a sampling rule failed, and counted as not matched.", ("rule",)),
 )
 

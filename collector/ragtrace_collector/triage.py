@@ -57,9 +57,7 @@ class Triage:
             early = self.early(trace_id)
             self.stories.seen(trace_id, early=early)
             role = role if early is None else Role.PLAIN
-        return SeenSpan(
-            raw, trace_id, raw.span_id.hex(), raw.parent_id.hex() or None, role, raw.size, one.remote_parent
-        )
+        return _seen(one, role)
 
     def wanted(self, records: Iterable[LogRecord]) -> list[LogRecord]:
         """The log records that may belong to an interaction."""
@@ -81,3 +79,14 @@ class Triage:
         if early is not None:
             self.stories.seen(name, rag_spans, early)
         return early is None
+
+
+def unread(one: Glance) -> SeenSpan:
+    """A span as a plain one, for where its role cannot be told."""
+    return _seen(one, Role.PLAIN)
+
+
+def _seen(one: Glance, role: Role) -> SeenSpan:
+    raw = one.raw
+    trace_id, span_id, parent_id = raw.trace_id.hex(), raw.span_id.hex(), raw.parent_id.hex()
+    return SeenSpan(raw, trace_id, span_id, parent_id or None, role, raw.size, one.remote_parent)
