@@ -52,9 +52,14 @@ class Corpus:
         """The normal form of all passages."""
         return "\n".join(passage.normal for passage in self.passages)
 
+    @cached_property
+    def roots(self) -> frozenset[str]:
+        """The first letters of every content token."""
+        return frozenset(token[:ROOT] for token in self.vocabulary)
+
     def has_root(self, token: str) -> bool:
         """Whether a word of the documents begins like ``token``: cancel and cancellation."""
-        return any(token[:ROOT] in passage.roots for passage in self.passages)
+        return token[:ROOT] in self.roots
 
 
 @dataclass(frozen=True)
@@ -101,7 +106,7 @@ def _held(weights: Mapping[str, float], passages: Sequence[Passage]) -> dict[int
     for index, passage in enumerate(passages):
         shared = wanted & passage.vocabulary
         if shared:
-            found[index] = sum(weights[token] for token in shared)
+            found[index] = sum(map(weights.__getitem__, shared))
     return found
 
 

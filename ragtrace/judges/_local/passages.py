@@ -54,13 +54,9 @@ class Passage:
         """For each quantity the content tokens of its clause, without numbers."""
         return tuple(clause_tokens(self.normal, quantity) for quantity in self.quantities)
 
-    @cached_property
-    def roots(self) -> frozenset[str]:
-        """The first letters of its content tokens: what words that are built alike share."""
-        return frozenset(token[:ROOT] for token in self.tokens)
-
 
 ROOT = 5
+"""Words that are built alike share so many first letters."""
 _CLAUSE = re.compile(r"[,;:，；、：。()（）]|\s(?:and|but|while|whereas|or)\s")
 
 
