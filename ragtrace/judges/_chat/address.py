@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from urllib.parse import urlsplit, urlunsplit
+from urllib.request import getproxies, proxy_bypass
 
 from ragtrace.errors import ConfigError
 
@@ -24,6 +25,8 @@ def chat_url(base_url: str | None) -> str:
     """
     base = base_url or os.environ.get("OPENAI_BASE_URL") or _DEFAULT
     parts = urlsplit(base.strip())
+    if parts.username is not None:
+        raise ConfigError("must hold no user or password; a key goes into api_key", "judge.base_url")
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise ConfigError(
             "must be the http:// or https:// URL of an OpenAI-compatible endpoint, such as http://localhost:8000/v1",
@@ -38,3 +41,9 @@ def headers(key: str) -> dict[str, str]:
     found = {"content-type": "application/json", "accept": "application/json"}
     found |= {name: value for variable, name in _ACCOUNT.items() if (value := os.environ.get(variable))}
     return found | ({"authorization": f"Bearer {key}"} if key else {})
+
+
+def proxy_of(url: str) -> str | None:
+    """The proxy that the environment names for ``url`` (``HTTPS_PROXY``, ``NO_PROXY`` …), ``None`` = none."""
+    parts = urlsplit(url)
+    return None if proxy_bypass(parts.netloc) else getproxies().get(parts.scheme)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import aiohttp
 
 from ragtrace.errors import JudgeError, JudgeTimeout, JudgeUnavailable
-from ragtrace.judges._chat.address import chat_url, headers
+from ragtrace.judges._chat.address import chat_url, headers, proxy_of
 from ragtrace.judges._chat.completion import Completion
 from ragtrace.judges._chat.limiter import Limiter, Sleep
 from ragtrace.judges._chat.options import MIN_WINDOW, ChatOptions
@@ -176,8 +176,8 @@ class Endpoint:
                 headers=headers(self._options.key()),
                 timeout=aiohttp.ClientTimeout(total=self._options.timeout),
                 connector=aiohttp.TCPConnector(limit=0),  # the limiter is what limits
-                trust_env=True,
+                # No trust_env: it would send what a netrc file holds for the host, or refuse our own header.
             )
             limiter = Limiter(self._options.concurrency, self._clock, self._sleep)
-            access = self._accesses[loop] = _Access(Line(session, self._url), limiter)
+            access = self._accesses[loop] = _Access(Line(session, self._url, proxy_of(self._url)), limiter)
         return access

@@ -54,6 +54,7 @@ class Line:
 
     session: aiohttp.ClientSession
     url: str
+    proxy: str | None = None
 
 
 async def send(
@@ -71,14 +72,14 @@ async def send(
     """
     body = json.dumps(parameters(prompt, traits, options, cap)).encode()
     try:
-        async with line.session.post(line.url, data=body) as response:
+        async with line.session.post(line.url, data=body, proxy=line.proxy) as response:
             said = await response.read()
             status, retry_after = response.status, response.headers.get("retry-after")
     except TimeoutError as error:
         raise Transient("timeout") from error
     except (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError) as error:
         raise Transient("unreachable") from error
-    except (aiohttp.ClientError, ValueError) as error:
+    except aiohttp.ClientError as error:
         raise Transient("malformed_response") from error
     if status >= 400:
         raise translated(status, _told(said), retry_after)

@@ -1,10 +1,15 @@
 """Base URLs as people write them."""
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from ragtrace.errors import ConfigError
-from ragtrace.judges._chat.address import chat_url
+from ragtrace.judges._chat.address import chat_url, proxy_of
+from ragtrace.judges.base import Want
 from ragtrace.judges.chat import ChatOptions
+from ragtrace.testing import make_interaction
 
 
 @pytest.mark.parametrize(
@@ -28,3 +33,32 @@ def test_what_is_no_url_is_told_before_the_first_request(base: str) -> None:
     """The error names the option and shows how it is written."""
     with pytest.raises(ConfigError, match=r"judge\.base_url: must be the http:// or https:// URL"):
         ChatOptions(base_url=base)
+
+
+def test_a_password_in_the_url_is_told_and_not_shown() -> None:
+    """It would end in logs and error messages; a key has a place of its own."""
+    with pytest.raises(ConfigError, match="api_key") as told:
+        ChatOptions(base_url="https://me:secret@host/v1")
+    assert "secret" not in str(told.value)
+
+
+def test_the_environment_names_the_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As other clients read it: by scheme, but not for what it excepts."""
+    monkeypatch.setenv("https_proxy", "http://proxy:3128")
+    monkeypatch.setenv("no_proxy", "inside.example")
+    assert proxy_of("https://host/v1") == "http://proxy:3128"
+    assert proxy_of("https://inside.example/v1") is None
+    assert proxy_of("http://host/v1") is None
+
+
+async def test_a_netrc_entry_neither_stops_nor_leaks(
+    bench: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A password that the machine keeps for the host is for others: our own key is what is sent."""
+    netrc = tmp_path / "netrc"
+    netrc.write_text("machine 127.0.0.1 login me password hunter2\n", encoding="utf-8")
+    monkeypatch.setenv("NETRC", str(netrc))
+    judge = bench()
+    reply = await judge.ask(make_interaction(answer="Refunds take 5 days."), Want.VERDICTS)
+    assert not reply.faults
+    assert [seen.headers["authorization"].split()[0] for seen in judge.server.requests] == ["Bearer"]
