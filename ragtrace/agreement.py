@@ -22,13 +22,14 @@ from ragtrace.text.segment import units
 @dataclass(frozen=True, slots=True)
 class JudgedRow:
     """A row with the judge's score (0..1) and decision, both ``None`` where it gave none, and what word
-    overlap says of it, where that is wanted (:mod:`ragtrace.baselines`)."""
+    overlap says of it, where that is wanted (:mod:`ragtrace.baselines`). ``fault``: why it gave none."""
 
     row: LabelledRow
     score: float | None
     decision: bool | None
     usage: Usage = field(default_factory=Usage)
     baselines: Mapping[str, float] = field(default_factory=dict)
+    fault: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,8 @@ async def judge_row(judge: Judge, row: LabelledRow, embedder: Embedder | None = 
     if row.metric == "correctness" and embedder is not None and reply.reference_similarity is None:
         reply = replace(reply, reference_similarity=await _similarity(embedder, row.interaction))
     score, decision = _READ[row.metric](reply, row, asked)
-    return JudgedRow(row, score, decision, reply.usage)
+    fault = reply.faults[0].reason if score is None and reply.faults else None
+    return JudgedRow(row, score, decision, reply.usage, fault=fault)
 
 
 async def _similarity(embedder: Embedder, interaction: Interaction) -> float:

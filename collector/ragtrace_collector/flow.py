@@ -8,6 +8,7 @@ on disk, and without a spool senders are told to come again.
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -32,6 +33,10 @@ from ragtrace_collector.stages import (
 )
 from ragtrace_collector.telemetry import Figure
 from ragtrace_collector.triage import Triage, unread
+
+_log = logging.getLogger(__name__)
+_AGAIN_AFTER = 1.0
+"""Seconds until the clock goes on where releasing failed."""
 
 
 class Flow:
@@ -211,7 +216,14 @@ class Flow:
                 async with asyncio.timeout(None if due is None else max(due - self._clock(), 0.0)):
                     await self._wake.wait()
             except TimeoutError:
-                self._onward.tick()
+                await self._tick()
+
+    async def _tick(self) -> None:
+        try:
+            self._onward.tick()
+        except Exception as error:  # noqa: BLE001  # the clock must go on, or nothing would ever leave again
+            _log.error("releasing failed: %s", type(error).__name__)
+            await asyncio.sleep(_AGAIN_AFTER)
 
     async def drain(self, within: float) -> None:
         """Release what is held and wait up to ``within`` seconds until it is out."""

@@ -36,7 +36,11 @@ class Store(Protocol):
         """
 
     async def get(self, number: int) -> SpanBatch | None:
-        """A request that was written down; ``None`` where it cannot be read any more."""
+        """A request that was written down; ``None`` where it is not there, or is damaged.
+
+        Raises:
+            Refused: the disk fails; it may be read later.
+        """
 
     async def remove(self, numbers: Sequence[int]) -> None:
         """Forget requests that are settled."""

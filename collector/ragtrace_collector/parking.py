@@ -9,10 +9,12 @@ from collections.abc import Callable
 
 from ragtrace.errors import MalformedOtlp
 from ragtrace_collector.outgoing import Store
-from ragtrace_collector.stages import SpanBatch
+from ragtrace_collector.stages import Refused, SpanBatch
 from ragtrace_collector.telemetry import Figure, Telemetry
 
 _log = logging.getLogger(__name__)
+_AGAIN_AFTER = 1.0
+"""Seconds until a disk that failed is read again."""
 
 
 class Parking:
@@ -51,7 +53,12 @@ class Parking:
             await self._changed.wait()
             self._changed.clear()
             while self._waiting and self._has_room():
-                await self._take_back(*self._waiting.popleft())
+                try:
+                    await self._take_back(*self._waiting[0])
+                except Refused:  # the disk fails: what is on it is not lost for that
+                    await asyncio.sleep(_AGAIN_AFTER)
+                else:
+                    self._waiting.popleft()
 
     async def _take_back(self, number: int, spans: int) -> None:
         item = await self._store.get(number)

@@ -111,7 +111,11 @@ class Spool:
         return number
 
     async def get(self, number: int) -> SpanBatch | None:
-        """A request that was written down; ``None`` where it is not there, or cannot be read any more."""
+        """A request that was written down; ``None`` where it is not there, or is damaged.
+
+        Raises:
+            Refused: the disk fails; it may be read later.
+        """
         query = "SELECT signal, spans, body FROM requests WHERE number = ?"
 
         def work(db: sqlite3.Connection) -> tuple[tuple[str, int, bytes] | None, list[Note]]:
@@ -119,6 +123,9 @@ class Spool:
 
         try:
             row, notes = await self._ask(work)
+        except sqlite3.OperationalError as error:
+            self._complain(error)
+            raise Refused("spool_failed") from error
         except sqlite3.Error as error:
             self._complain(error)
             return None

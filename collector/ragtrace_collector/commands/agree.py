@@ -16,6 +16,7 @@ from ragtrace.agreement import JudgedRow, judge_row, report, with_baselines
 from ragtrace.errors import InputError
 from ragtrace.labelled import KINDS, LabelledRow, read_rows
 from ragtrace_collector.commands.judging import Judging, judge_options, make_judge
+from ragtrace_collector.commands.trouble import JUDGE_FAILED, Trouble
 from ragtrace_collector.views import agreement as view
 
 
@@ -49,6 +50,7 @@ def command(
 
     FILES are JSONL: question (where the metric needs one), contexts, claim or answer, label in 0..1, and
     label_kind (support, context_relevance or correctness). A label counts as positive from 0.5 on.
+    Exit code 3: the judge scored nothing.
     """
     fields = [field.strip() for field in by.split(",") if field.strip()]
     rows = [row for path in files for row in read_rows(path, metric, fields)]
@@ -62,7 +64,12 @@ def command(
     if plot is not None:
         view.plot(found, plot)
     _show(found, len(rows) - len(wanted), as_json=as_json)
-    return 0
+    trouble = Trouble()
+    for one in judged:
+        trouble.add(one.fault)
+    if line := trouble.line(judge["base_url"], judge["model"]):
+        click.echo(line, err=True)
+    return JUDGE_FAILED if trouble.complete else 0
 
 
 def _why_none(files: Sequence[Path], skipped: int, metric: str | None) -> str:

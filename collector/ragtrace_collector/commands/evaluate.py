@@ -12,6 +12,7 @@ import click
 
 from ragtrace.errors import RagtraceError
 from ragtrace_collector.commands.judging import judge_options
+from ragtrace_collector.commands.trouble import JUDGE_FAILED
 from ragtrace_collector.evaluating.job import Job, prepare
 from ragtrace_collector.evaluating.report import Report
 
@@ -63,7 +64,7 @@ def command(**given: Any) -> int:
 
     SET is JSONL, CSV, a Hugging Face data set (its folder, or hf:owner/name@split), or recorded traces. A run
     that was cut off goes on where it was when it is called again, and pays for nothing twice. Exit code 1: a
-    --fail-under was not reached; 2: bad usage or input.
+    --fail-under was not reached; 2: bad usage or input; 3: the judge scored nothing.
     """
     judging = {name: given.pop(name) for name in _JUDGING}
     job = prepare(judging=judging, **given)
@@ -104,4 +105,8 @@ def _conclude(job: Job, report: Report) -> int:
     failures = report.failures(job.gates)
     for failure in failures:
         click.echo(f"ragtrace: --fail-under: {failure}", err=True)
+    if line := report.trouble.line(job.judging["base_url"], job.judging["model"]):
+        click.echo(line, err=True)
+    if report.trouble.complete:
+        return JUDGE_FAILED
     return 1 if failures else 0

@@ -17,6 +17,7 @@ from ragtrace.evaluation import Evaluator
 from ragtrace.model import Evaluation, Interaction, Language
 from ragtrace.records import evaluation_to_dict, interaction_to_dict
 from ragtrace_collector.commands.judging import judge_options, make_judge
+from ragtrace_collector.commands.trouble import JUDGE_FAILED, Trouble, lost_to
 from ragtrace_collector.inputs import Inputs
 from ragtrace_collector.mapping import read_mapping
 
@@ -53,7 +54,8 @@ def command(
 
     FILES hold OTLP JSON (one request a line, or one document), OTLP protobuf, or interaction JSONL (question,
     contexts or documents, answer, reference); spans and logs are told apart by content. All files are read
-    together. Exit code 2 says that a line could not be read; the others are still scored.
+    together. Exit code 2 says that a line could not be read; the others are still scored. Exit code 3: the
+    judge scored nothing.
     """
     inputs = Inputs()
     for path in files:
@@ -61,6 +63,7 @@ def command(
     for problem in inputs.problems:
         click.echo(f"ragtrace: {problem}", err=True)
     interactions = inputs.interactions(mapping=read_mapping(mapping) if mapping else None, stitch=stitch)
+    trouble = Trouble()
     if as_rows:
         for interaction in interactions:
             _print_json(set_row(interaction))
@@ -68,10 +71,14 @@ def command(
         _show_extracted(interactions, as_json=as_json, explain=explain)
     else:
         language: Language | None = None if lang == "auto" else "zh" if lang == "zh" else "en"
-        asyncio.run(_score(interactions, judge, language, as_json=as_json, explain=explain))
+        trouble = asyncio.run(_score(interactions, judge, language, as_json=as_json, explain=explain))
+        if line := trouble.line(judge["base_url"], judge["model"]):
+            click.echo(line, err=True)
     if not interactions and not inputs.problems:
         click.echo("no RAG interaction in these files; `ragtrace doctor FILE` says why", err=True)
-    return 2 if inputs.problems else 0
+    if inputs.problems:
+        return 2
+    return JUDGE_FAILED if trouble.complete else 0
 
 
 def _show_extracted(interactions: Sequence[Interaction], *, as_json: bool, explain: bool) -> None:
@@ -94,16 +101,18 @@ async def _score(
     *,
     as_json: bool,
     explain: bool,
-) -> None:
+) -> Trouble:
     from ragtrace_collector.views.listing import explanation, scored, summary
 
     made = make_judge(**judge)
     evaluator = Evaluator(made.judge, embedder=made.embedder, language=language or "auto")
     done: list[Evaluation] = []
+    trouble = Trouble()
     try:
         async for evaluation in _evaluations(evaluator, interactions, made.concurrency):
+            record = evaluation_to_dict(evaluation)
+            trouble.add(lost_to(record["outcomes"]))
             if as_json:
-                record = evaluation_to_dict(evaluation)
                 _print_json(
                     record | {"explain": extract.explain(evaluation.interaction)} if explain else record
                 )
@@ -116,6 +125,7 @@ async def _score(
     if not as_json:
         _print_rich(scored(done, language or "en"))
         _print_rich(summary(done, language or "en"))
+    return trouble
 
 
 async def _evaluations(

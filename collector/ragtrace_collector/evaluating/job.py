@@ -20,6 +20,7 @@ from ragtrace.findings import Findings
 from ragtrace.model import Language
 from ragtrace.refusals import METRIC as REFUSAL
 from ragtrace_collector.commands.judging import make_judge
+from ragtrace_collector.commands.trouble import Trouble, lost_to
 from ragtrace_collector.evaluating.app import App, load_app
 from ragtrace_collector.evaluating.benches import Bench, LocalBench, PoolBench, cores, processes_for
 from ragtrace_collector.evaluating.gates import Gate, read_gates
@@ -119,13 +120,14 @@ class Job:
 
     def _sum_up(self, run: Run) -> Report:
         aggregate, findings = Aggregate(self.by), Findings(self.by)
-        current = RowNumbers()
+        current, trouble = RowNumbers(), Trouble()
         if not run.progress.stopped:
             with _rows_file(self.out) as write:
                 for record in run.records():
                     write(record)
                     aggregate.add(record)
                     findings.add(record)
+                    trouble.add(lost_to(record["outcomes"]))
                     if self.baseline is not None:
                         current.add(record)
         return Report(
@@ -137,6 +139,7 @@ class Job:
             self.rows.problems,
             None if self.baseline is None else compare(self.baseline, current),
             tuple(self.warnings),
+            trouble,
         )
 
 

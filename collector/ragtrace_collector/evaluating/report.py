@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ragtrace.aggregates import Aggregate
 from ragtrace.comparison import Difference
 from ragtrace.errors import InputError
 from ragtrace.findings import Findings
+from ragtrace_collector.commands.trouble import Trouble
 from ragtrace_collector.evaluating.gates import Gate
 from ragtrace_collector.evaluating.run import Progress
 
@@ -26,6 +27,7 @@ class Report:
     problems: tuple[InputError, ...] = ()
     differences: tuple[Difference, ...] | None = None
     warnings: tuple[str, ...] = ()
+    trouble: Trouble = field(default_factory=Trouble)
 
     def failures(self, gates: Sequence[Gate]) -> list[str]:
         """Why the gates that were not passed were not."""

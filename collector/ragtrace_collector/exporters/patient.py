@@ -17,6 +17,8 @@ from ragtrace_collector.telemetry import Figure, Telemetry
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
+_AGAIN_AFTER = 1.0
+"""Seconds until a disk that failed is read again."""
 
 
 class Shelf(Protocol):
@@ -38,7 +40,7 @@ class Shelf(Protocol):
         """Write a batch down → its number. Raises :class:`Refused` where it cannot."""
 
     async def get(self, number: int) -> SpanBatch | None:
-        """A batch; ``None`` where it cannot be read any more."""
+        """A batch; ``None`` where it is not there. Raises :class:`Refused` where the disk fails."""
 
     async def remove(self, numbers: Sequence[int]) -> None:
         """Forget batches."""
@@ -126,14 +128,18 @@ class PatientOutlet:
             await self._changed.wait()
             self._changed.clear()
             while self._waiting:
-                await self._deliver(*self._waiting[0])
-                self._waiting.popleft()
+                try:
+                    await self._deliver(*self._waiting[0])
+                except Refused:  # the disk fails: what is on it is not lost for that
+                    await asyncio.sleep(_AGAIN_AFTER)
+                else:
+                    self._waiting.popleft()
 
     async def _deliver(self, number: int, spans: int) -> None:
         """Hand one batch to the destination once its queue has room."""
         batch = await self._shelf.get(number)
         if batch is None:
-            _log.error("%s: a batch that waited on disk cannot be read", self._outlet.name)
+            _log.error("%s: a batch that waited on disk is gone", self._outlet.name)
             self._telemetry.count(
                 Figure.REJECTED, spans, destination=self._outlet.name, reason="spool_unreadable"
             )

@@ -29,16 +29,19 @@ _MARKS = {
 def scored(evaluations: Sequence[Evaluation], language: Language = "en") -> RenderableType:
     """One row an interaction: its place in the input (from 1), its scores, or in their place the status, and
     the diagnosis."""
-    table = _table(*(HEADS[name][language] for name in ("row", "question", *SHOWN, "path", "diagnosis")))
-    table.columns[0].no_wrap = True
+    names = [name for name in SHOWN if any(_applies(one.outcomes.get(name)) for one in evaluations)]
+    table = _table(*(HEADS[name][language] for name in ("row", *names, "path", "diagnosis", "question")))
+    table.collapse_padding = True
+    for column in table.columns[:-1]:
+        column.no_wrap = True  # a narrow terminal folds the question, and nothing else
     for number, evaluation in enumerate(evaluations, start=1):
         diagnosis = evaluation.diagnosis
         table.add_row(
             str(number),
-            Text(shorten(evaluation.interaction.question or "?", 38)),
-            *(_cell(evaluation.outcomes.get(name)) for name in SHOWN),
+            *(_cell(evaluation.outcomes.get(name)) for name in names),
             diagnosis.path or "",
             CAUSES[diagnosis.cause]["zh"] if language == "zh" else diagnosis.cause,
+            Text(shorten(evaluation.interaction.question or "?", 60)),
         )
     return table
 
@@ -90,6 +93,10 @@ def _table(*heads: str) -> Table:
     for head in heads:
         table.add_column(head, overflow="fold")
     return table
+
+
+def _applies(outcome: Outcome | None) -> bool:
+    return outcome is not None and outcome.status is not Status.NOT_APPLICABLE
 
 
 def _cell(outcome: Outcome | None) -> Text:
