@@ -122,7 +122,7 @@ class _Row:
         found = read_documents(value) if _is_list(value) else None
         if found is None:
             wanted = "a list of texts or objects"
-            if _is_list(value) and len(value):
+            if _is_list(value) and len(value) > 0:
                 wanted, value = f"{wanted}, each with its text: the first", value[0]
             raise self._wrong("documents", wanted, value)
         return self._with_ids(found)
