@@ -43,7 +43,7 @@ imports: $(STAMP)
 unit: $(STAMP)  ## the tests alone
 	$(BIN)/pytest -m 'not slow' -n 2 --dist loadfile
 
-slow: $(STAMP) $(PHOENIX)  ## the tests that need a real Phoenix and a real browser
+slow: $(STAMP) $(PHOENIX)  ## the tests that need Phoenix, a browser, the OpenTelemetry Collector, or time
 	RAGTRACE_PHOENIX=$(PHOENIX) $(BIN)/pytest -m slow
 
 chaos: $(STAMP)  ## break everything around a collector for two minutes, and count what became of every span
