@@ -49,12 +49,13 @@ def find_question(scope: Scope, call: Step | None) -> Found | None:
     """The question as the user put it."""
     inner = [step for step in scope.steps if step.role in COMPOSITES and step is not scope.entry]
     before = early(scope.steps, inner)
+    looked_at = {id(step) for step in before}
     return (
         _stated([*([scope.entry] if scope.entry is not None else []), *before])
         or _of_variables(scope.steps, call)
         or _of_prompt(scope.steps, call)
         or _of_query(scope.steps)
-        or _stated([step for step in inner if step not in before])
+        or _stated([step for step in inner if id(step) not in looked_at])
     )
 
 
