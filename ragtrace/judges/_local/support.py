@@ -56,12 +56,15 @@ def judge_claim(claim: ClaimText, corpus: Corpus) -> Finding:
     clauses = [read_claim(part) for part in _CLAUSE_ENDS.split(claim.text)]
     if len(clauses) < 2 or any(len(clause.tokens) < _SHORTEST_CLAUSE for clause in clauses):
         return found
-    parts = [_judge_whole(clause, corpus) for clause in clauses]
-    least = min(part.probability for part in parts)
-    if least <= found.probability or any(part.support is Support.CONTRADICTED for part in parts):
-        return found
+    parts: list[Finding] = []
+    for clause in clauses:
+        part = _judge_whole(clause, corpus)
+        if part.probability <= found.probability or part.support is Support.CONTRADICTED:
+            return found
+        parts.append(part)
     if len({part.evidence.best for part in parts if part.evidence is not None}) < 2:
         return found
+    least = min(part.probability for part in parts)
     support = Support.SUPPORTED if least >= constants().support_from["zh"] else Support.NOT_FOUND
     return replace(found, support=support, probability=least)
 
