@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 
 from ragtrace.errors import MalformedOtlp, TooLarge
 from ragtrace_collector.stages import Refused
 
+_log = logging.getLogger(__name__)
 LONGEST_RETRY_AFTER = 2.0
 """Seconds. SDK exporters give a batch up after ten seconds in all, waiting included."""
 
@@ -49,7 +51,8 @@ FAILED = Answer("failed", 503, 14, "the request could not be worked on", 1.0)
 def answer_to(error: Exception) -> Answer:
     """What a receiver, or what stands behind it, raised → the answer to the sender.
 
-    A fault of ours is answered as one that may pass: the sender still has the spans, and keeps them.
+    A fault of ours is logged, and answered as one that may pass: the sender still has the spans, and keeps
+    them.
     """
     if isinstance(error, Rejected):
         return error.answer
@@ -59,4 +62,5 @@ def answer_to(error: Exception) -> Answer:
         return Answer("malformed", 400, 3, str(error))
     if isinstance(error, TooLarge):
         return Answer("too_large", 413, 3, str(error))
+    _log.error("a request failed: %s", type(error).__name__)
     return FAILED

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
@@ -12,7 +11,6 @@ import grpc
 from ragtrace_collector.otlp_replies import encode_retry_info, encode_status
 from ragtrace_collector.receivers.answers import (
     DRAINING,
-    FAILED,
     NO_MESSAGE,
     TOO_SLOW,
     UNAUTHORIZED,
@@ -31,7 +29,6 @@ SERVICES = {
     "opentelemetry.proto.collector.logs.v1.LogsService": Signal.LOGS,
 }
 
-_log = logging.getLogger(__name__)
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
 
 _Handler = Callable[[AsyncIterator[bytes], Any], Awaitable[bytes]]
@@ -118,10 +115,7 @@ class GrpcReceiver:
                 await self._aside.run(check, body, signal, small=CHECKED_AT_ONCE)
                 await self._next.consume(SpanBatch(body, signal=signal))
         except Exception as error:  # noqa: BLE001  # whatever happens behind us, the sender gets an answer
-            answer = answer_to(error)
-            if answer is FAILED:
-                _log.error("a request failed: %s", type(error).__name__)
-            return answer
+            return answer_to(error)
         return None
 
     async def _read(self, requests: AsyncIterator[bytes], ticket: Ticket) -> bytes:

@@ -7,7 +7,6 @@ request objects cost more than everything else on the way of a batch.
 from __future__ import annotations
 
 import asyncio
-import logging
 import math
 import ssl
 from typing import Any
@@ -19,7 +18,6 @@ from ragtrace_collector.otlp import logs_request_from_json, trace_request_from_j
 from ragtrace_collector.otlp_replies import encode_status, status_to_json
 from ragtrace_collector.receivers.answers import (
     DRAINING,
-    FAILED,
     TOO_SLOW,
     UNAUTHORIZED,
     UNKNOWN_PATH,
@@ -45,7 +43,6 @@ PATHS = {
 
 PROTOBUF, JSON = "application/x-protobuf", "application/json"
 
-_log = logging.getLogger(__name__)
 
 _Headers = dict[bytes, bytes]
 
@@ -90,10 +87,7 @@ class OtlpApp:
         except _Disconnected:
             raise
         except Exception as error:  # noqa: BLE001  # whatever happens behind us, the sender gets an answer
-            answer = answer_to(error)
-            if answer is FAILED:
-                _log.error("a request failed: %s", type(error).__name__)
-            return answer
+            return answer_to(error)
         return None
 
     def _count(self, signal: Signal | None, answer: str) -> None:
