@@ -34,18 +34,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from chaos_around import Backend, Judge, Victim, serving
 from chaos_run import REQUESTS_AT_ONCE, Result, Run
 from servers.openai_chat import FakeOpenAI
+from servers.ports import free_ports
 
 SPOOL_BYTES = 24 * 2**20
-
-
-def free_ports(count: int) -> list[int]:
-    import socket
-
-    probes = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [probe.getsockname()[1] for probe in probes]
-    for probe in probes:
-        probe.close()
-    return ports
 
 
 async def chaos(seconds: float, seed: int, folder: Path) -> Result:

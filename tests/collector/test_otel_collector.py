@@ -9,7 +9,6 @@ import asyncio
 import contextlib
 import os
 import re
-import socket
 from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -18,6 +17,7 @@ import aiohttp
 import pytest
 from collector.collector_rig import PROTOBUF, Backend, backend, running
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from servers.ports import free_ports
 
 from ragtrace_collector.telemetry import Figure
 
@@ -91,14 +91,6 @@ async def listening(port: int, process: asyncio.subprocess.Process, log: Path) -
                 writer.close()
                 return
             await asyncio.sleep(0.05)
-
-
-def free_ports(count: int) -> list[int]:
-    probes = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [probe.getsockname()[1] for probe in probes]
-    for probe in probes:
-        probe.close()
-    return ports
 
 
 async def test_genai_spans_are_scored_on_their_way_and_the_rest_goes_straight_on(tmp_path: Path) -> None:
