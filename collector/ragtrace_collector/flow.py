@@ -21,6 +21,7 @@ from ragtrace_collector import otlp
 from ragtrace_collector.grouping import SeenSpan
 from ragtrace_collector.onward import Onward
 from ragtrace_collector.otlp import Glance, Sifted, Survey
+from ragtrace_collector.outgoing import Store
 from ragtrace_collector.parking import Parking
 from ragtrace_collector.parts import FlowOptions, Parts
 from ragtrace_collector.rescue import Rescue
@@ -63,7 +64,8 @@ class Flow:
         if self._parking is not None:
             self._out.on_settled = self._parking.look
         self._wake = asyncio.Event()
-        parts.telemetry.watch(Figure.HELD, lambda: float(self._out.spans))
+        self._arriving = 0
+        parts.telemetry.watch(Figure.HELD, lambda: float(self._out.spans + self._arriving))
         parts.telemetry.watch(Figure.HELD_BYTES, lambda: float(self._out.bytes))
 
     @property
@@ -92,7 +94,6 @@ class Flow:
         survey = self._triage.survey(item.body)
         if not survey.spans:
             return
-        self._parts.telemetry.count(Figure.RECEIVED, survey.spans)
         item = replace(item, count=survey.spans)
         try:
             # A plain span may link two held ones, so it is looked at while there are any.
@@ -102,7 +103,7 @@ class Flow:
             else:
                 await self._take_mixed(item, survey)
         except Refused as refused:
-            self._parts.telemetry.count(Figure.REFUSED, survey.spans, reason=refused.reason)
+            self._refused(survey.spans, refused.reason)
             raise
 
     def replay(self, requests: Iterable[tuple[int, int]]) -> None:
@@ -113,16 +114,18 @@ class Flow:
             self._parking.add(number, spans)
 
     async def _take_plain(self, item: SpanBatch, spans: int) -> None:
+        self._parts.telemetry.count(Figure.RECEIVED, spans)
         exporters, store = self._parts.exporters, self._parts.store
         is_clear = exporters.healthy and exporters.fits(len(item.body))
         if store is None or self._parking is None or is_clear:
             await self._out.send_plain(item, spans, self._options.plain_ack)
         else:
-            self._parking.add(await store.put(item), spans)
+            self._parking.add(await self._written(store, item, spans), spans)
 
     async def _take_mixed(self, item: SpanBatch, survey: Survey) -> None:
         # Before the store: a request that cannot be read must not get into it.
         sifted = self._sift(item.body, survey)
+        self._parts.telemetry.count(Figure.RECEIVED, survey.spans)
         has_room = self._has_room(len(item.body))
         store, parking = self._parts.store, self._parking
         if store is None or parking is None:
@@ -130,11 +133,31 @@ class Flow:
                 raise Refused("memory", self._options.retry_after)
             self._sort(sifted, None)
             return
-        number = await store.put(item)
+        number = await self._written(store, item, survey.spans)
         if parking or not has_room:
             parking.add(number, survey.spans)
         else:
             self._sort(sifted, number)
+
+    async def _written(self, store: Store, item: SpanBatch, spans: int) -> int:
+        """Write a request down → its number. Its ``spans`` count as held until then.
+
+        Raises:
+            Refused: the store has no room, or fails.
+        """
+        self._arriving += spans
+        try:
+            return await store.put(item)
+        except Refused:
+            raise
+        except BaseException:  # the sender hung up, or worse: it was told nothing, and still has them
+            self._refused(spans, "not_written")
+            raise
+        finally:
+            self._arriving -= spans
+
+    def _refused(self, spans: int, reason: str) -> None:
+        self._parts.telemetry.count(Figure.REFUSED, spans, reason=reason)
 
     def _take_back(self, item: SpanBatch, number: int) -> None:
         if item.signal is Signal.LOGS:

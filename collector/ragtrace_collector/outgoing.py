@@ -15,7 +15,8 @@ from ragtrace_collector import otlp
 from ragtrace_collector.custody import Custody, Request, Settled
 from ragtrace_collector.exporters import Exporters
 from ragtrace_collector.settlement import Note, key_of
-from ragtrace_collector.stages import Refused, SpanBatch
+from ragtrace_collector.stages import Refused, SpanBatch, span_count
+from ragtrace_collector.telemetry import Figure, Telemetry
 
 if TYPE_CHECKING:
     from ragtrace_collector.otlp import RawSpan
@@ -52,8 +53,8 @@ class Store(Protocol):
 class Outgoing:
     """Sends spans and keeps the books."""
 
-    def __init__(self, exporters: Exporters, store: Store | None) -> None:
-        self._exporters, self._store = exporters, store
+    def __init__(self, exporters: Exporters, store: Store | None, telemetry: Telemetry) -> None:
+        self._exporters, self._store, self._telemetry = exporters, store, telemetry
         self._custody = Custody()
         self._direct_spans = self._direct_bytes = 0
         self._tasks: set[asyncio.Task[None]] = set()
@@ -93,7 +94,8 @@ class Outgoing:
             asyncio.CancelledError: the collector stops before; they stay in the spool.
         """
         if spans:
-            await (await self._submitted(SpanBatch(otlp.join(spans), tuple(spans))))
+            dropped = await (await self._submitted(SpanBatch(otlp.join(spans), tuple(spans))))
+            self._book(len(spans), dropped)
             self.settle(spans)
 
     async def send_left(self, spans: Iterable[RawSpan]) -> None:
@@ -102,7 +104,7 @@ class Outgoing:
         await self.send(list(left.values()))
 
     async def _send_rest(self, request: Request, rest: SpanBatch) -> None:
-        await (await self._submitted(rest))
+        self._book(span_count(rest), await (await self._submitted(rest)))
         await self._write_down(self._custody.settle_rest(request, rest))
         self.on_settled()
 
@@ -127,7 +129,7 @@ class Outgoing:
         settled = self._exporters.submit(item)
         self._direct_spans += spans
         self._direct_bytes += len(item.body)
-        settled.add_done_callback(lambda _: self._release(spans, len(item.body)))
+        settled.add_done_callback(lambda done: self._plain_settled(done, spans, len(item.body)))
         if settled.done() or (await asyncio.wait([settled], timeout=within))[0] or self._store is None:
             return
         try:
@@ -161,7 +163,7 @@ class Outgoing:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _submitted(self, item: SpanBatch) -> asyncio.Future[None]:
+    async def _submitted(self, item: SpanBatch) -> asyncio.Future[int]:
         """Submit once there is room. What has been acknowledged is never refused: it waits its turn."""
         async with self._door:
             while True:
@@ -169,6 +171,17 @@ class Outgoing:
                     return self._exporters.submit(item)
                 except Refused:
                     await asyncio.sleep(_NO_ROOM_PAUSE)
+
+    def _plain_settled(self, done: asyncio.Future[int], spans: int, size: int) -> None:
+        if not done.cancelled():
+            self._book(spans, done.result())
+        self._release(spans, size)
+
+    def _book(self, spans: int, dropped: int) -> None:
+        """Count what became of ``spans`` spans, in the very step in which they are held no longer."""
+        self._telemetry.count(Figure.FORWARDED, spans - dropped)
+        if dropped:
+            self._telemetry.count(Figure.DROPPED, dropped, reason="export")
 
     def _release(self, spans: int, size: int) -> None:
         self._direct_spans -= spans

@@ -80,7 +80,7 @@ class Collector:
             on_failure=lambda rule: self.telemetry.count(Figure.RULE_FAILURES, rule=rule),
         )
         self._spool = _spool(config)
-        out = Outgoing(self._exporters, self._spool)
+        out = Outgoing(self._exporters, self._spool, self.telemetry)
         self._departure = Departure(out, self.telemetry, self._stories, config.carriers, show)
         self._flow = Flow(
             Parts(
@@ -216,6 +216,7 @@ class Collector:
             "destinations_healthy": self._exporters.healthy,
             "held_spans": self.telemetry.value(Figure.HELD),
             "spooled_spans": self.telemetry.value(Figure.SPOOLED),
+            "unaccounted_spans": self.telemetry.value(Figure.UNACCOUNTED),
             "judging": self._worker.pending,
         }
 
@@ -245,7 +246,7 @@ def _exporters(config: Config, telemetry: Telemetry) -> Exporters:
     outlets = [_outlet(destination, config, telemetry) for destination in config.export]
     if config.out is not None:
         outlets.append(make_file_outlet(config.out, telemetry))
-    return Exporters(outlets, telemetry)
+    return Exporters(outlets)
 
 
 def _outlet(destination: Destination, config: Config, telemetry: Telemetry) -> Outlet | PatientOutlet:

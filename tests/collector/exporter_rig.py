@@ -14,8 +14,8 @@ from ragtrace_collector import otlp
 from ragtrace_collector.exporters import Destination, Exporters, Outlet
 from ragtrace_collector.exporters.grpc import GrpcSender
 from ragtrace_collector.exporters.http import HttpSender
-from ragtrace_collector.stages import SpanBatch
-from ragtrace_collector.telemetry import Figure, Telemetry
+from ragtrace_collector.stages import SpanBatch, span_count
+from ragtrace_collector.telemetry import Telemetry
 
 Reply = tuple[int, dict[str, str], bytes]
 YES: Reply = (200, {}, b"")
@@ -84,14 +84,21 @@ class Delivery:
     exporters: Exporters
     telemetry: Telemetry
     clock: Clock
+    spans: int = 0
+    dropped: int = 0
 
     async def send(self, *bodies: bytes) -> None:
-        await asyncio.wait_for(
-            asyncio.gather(*(self.exporters.submit(SpanBatch(body)) for body in bodies)), 30
-        )
+        """Send requests of spans, and wait until they are settled."""
+        await self.send_batches(*map(SpanBatch, bodies))
 
-    def balance(self) -> tuple[float, float]:
-        return self.telemetry.value(Figure.FORWARDED), self.telemetry.value(Figure.DROPPED)
+    async def send_batches(self, *batches: SpanBatch) -> None:
+        futures = [self.exporters.submit(batch) for batch in batches]
+        self.dropped += sum(await asyncio.wait_for(asyncio.gather(*futures), 30))
+        self.spans += sum(map(span_count, batches))
+
+    def balance(self) -> tuple[int, int]:
+        """Spans that were taken, and that reach no destination, of those sent until now."""
+        return self.spans - self.dropped, self.dropped
 
 
 @asynccontextmanager
@@ -112,7 +119,7 @@ async def delivering(
         draw=lambda: 1.0,
         **outlet_options,
     )
-    exporters = Exporters([outlet], telemetry)
+    exporters = Exporters([outlet])
     await exporters.start()
     try:
         yield Delivery(exporters, telemetry, clock)

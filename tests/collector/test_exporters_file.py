@@ -21,12 +21,11 @@ async def test_lines_are_appended_to_a_file(tmp_path: Path) -> None:
     """One OTLP/JSON request a line, spans and logs, behind what was there."""
     path = tmp_path / "out.jsonl"
     path.write_text('{"before": 1}\n')
-    telemetry = Telemetry()
-    exporters = Exporters([make_file_outlet(path, telemetry)], telemetry)
+    exporters = Exporters([make_file_outlet(path, Telemetry())])
     await exporters.start()
-    await exporters.consume(SpanBatch(encoded_request(2, "退款")))
+    await exporters.submit(SpanBatch(encoded_request(2, "退款")))
     log = otlp.encode_log(LogRecord("01" * 16, "02" * 8, "e"))
-    await exporters.consume(SpanBatch(log, signal=Signal.LOGS))
+    await exporters.submit(SpanBatch(log, signal=Signal.LOGS))
     await exporters.stop(1)
     before, spans, logs = map(json.loads, path.read_text(encoding="utf-8").splitlines())
     assert before == {"before": 1}

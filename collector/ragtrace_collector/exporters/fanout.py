@@ -13,10 +13,7 @@ from ragtrace_collector.exporters.outlet import Outlet
 from ragtrace_collector.exporters.patient import PatientOutlet
 from ragtrace_collector.exporters.target import Destination
 from ragtrace_collector.stages import Refused, SpanBatch, span_count
-from ragtrace_collector.telemetry import Figure, Telemetry
-
-_PAUSE = 0.05
-"""Seconds between two looks whether a destination is back."""
+from ragtrace_collector.telemetry import Telemetry
 
 
 def make_outlet(destination: Destination, telemetry: Telemetry) -> Outlet:
@@ -41,8 +38,8 @@ def make_file_outlet(path: Path, telemetry: Telemetry) -> Outlet:
 class Exporters:
     """Hands each batch to every outlet. Without any, batches are done with at once."""
 
-    def __init__(self, outlets: Sequence[Outlet | PatientOutlet], telemetry: Telemetry) -> None:
-        self._outlets, self._telemetry = tuple(outlets), telemetry
+    def __init__(self, outlets: Sequence[Outlet | PatientOutlet]) -> None:
+        self._outlets = tuple(outlets)
         self.held_spans = 0
         """Spans that some destination has not answered for yet."""
 
@@ -77,10 +74,11 @@ class Exporters:
         await asyncio.sleep(0)  # the callbacks of what was settled last
         return self.held_spans
 
-    def submit(self, batch: SpanBatch) -> asyncio.Future[None]:
-        """Take a batch → a future that is done when every destination took or finally refused its spans.
+    def submit(self, batch: SpanBatch) -> asyncio.Future[int]:
+        """Take a batch → a future of how many of its spans reached no destination.
 
-        The future is cancelled where the collector stops before.
+        It is done when every destination took or finally refused them, and cancelled where the collector
+        stops before.
 
         Raises:
             Refused: a destination's queue is full; no destination got the batch.
@@ -88,7 +86,7 @@ class Exporters:
         if not self.fits(len(batch.body)):
             raise Refused("export_queue_full")
         spans = span_count(batch)
-        settled: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        settled: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         parts = [outlet.submit(batch, spans) for outlet in self._outlets]
         self.held_spans += spans
         waiting = len(parts)
@@ -101,26 +99,12 @@ class Exporters:
             if any(part.cancelled() for part in parts):
                 settled.cancel()
                 return
-            self._book(spans, min((part.result() for part in parts), default=0))
+            self.held_spans -= spans
             if not settled.done():
-                settled.set_result(None)
+                settled.set_result(min((part.result() for part in parts), default=0))
 
         for part in parts:
             part.add_done_callback(one_done)
         if not parts:
             one_done(None)
         return settled
-
-    def _book(self, spans: int, dropped: int) -> None:
-        self.held_spans -= spans
-        self._telemetry.count(Figure.FORWARDED, spans - dropped)
-        if dropped:
-            self._telemetry.count(Figure.DROPPED, dropped, reason="export")
-
-    async def consume(self, batch: SpanBatch) -> None:
-        """Wait for room, and return when every destination took or finally refused the spans of ``batch``."""
-        while not self.fits(len(batch.body)):
-            for outlet in self._outlets:
-                await outlet.room(len(batch.body))
-            await asyncio.sleep(_PAUSE)
-        await self.submit(batch)

@@ -96,10 +96,6 @@ class PatientOutlet:
         """Whether a batch of ``size`` bytes may be submitted now."""
         return self.takes_now(size) or self._shelf.fits(size)
 
-    async def room(self, size: int) -> None:
-        """Wait until the destination's own queue has room."""
-        await self._outlet.room(size)
-
     def submit(self, batch: SpanBatch, spans: int) -> asyncio.Future[int]:
         """Take a batch of ``spans`` spans → a future of how many were dropped.
 
