@@ -6,6 +6,8 @@ import asyncio
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
@@ -32,8 +34,10 @@ class EmbeddedEmbedder:
         self._cache_size = cache_size
         self._model: Any = None
         self._lock = threading.Lock()
+        # A thread of its own: texts of many interactions wait in its queue, not each in a thread that others need.
+        self._thread = ThreadPoolExecutor(1, "ragtrace-embedder")
 
-    @property
+    @cached_property
     def name(self) -> str:
         """Package and version."""
         try:
@@ -47,7 +51,7 @@ class EmbeddedEmbedder:
         Raises:
             MissingExtra: the encoder is not installed.
         """
-        return await asyncio.to_thread(self.embed_now, texts)
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self.embed_now, texts)
 
     def embed_now(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """As :meth:`embed`, in the caller's thread."""

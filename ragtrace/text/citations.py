@@ -47,8 +47,10 @@ def parse(
     that it covers, and replaces the written markers inside that text. ``first`` is the number that the
     app gives its first document.
     """
-    index = _Labels(documents or (), first)
     markers = [m for m in find_markers(_blank(answer)) if not _covered(m, given)]
+    if not markers and not given:
+        return ()
+    index = _Labels(documents or (), first)
     resolved = [*_given(answer, given, index)]
     by_id = index.numbers_are_ids(markers)
     for marker in _admitted(markers, index):
