@@ -34,7 +34,7 @@ class EmbeddedEmbedder:
         self._cache_size = cache_size
         self._model: Any = None
         self._lock = threading.Lock()
-        # A thread of its own: texts of many interactions wait in its queue, not each in a thread that others need.
+        # One thread: texts wait in its queue, not each in a thread that others need.
         self._thread = ThreadPoolExecutor(1, "ragtrace-embedder")
 
     @cached_property
