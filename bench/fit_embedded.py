@@ -23,7 +23,7 @@ import numpy as np
 from ragtrace.judges._local.claims import read_claim
 from ragtrace.judges._local.contradictions import find_conflict
 from ragtrace.judges._local.corpus import Corpus, find_evidence
-from ragtrace.judges._local.estimate import CLIP, SUREST
+from ragtrace.judges._local.estimate import CLIP
 from ragtrace.judges._local.features import chinese_features, english_features
 from ragtrace.judges._local.likeness import likeness_features
 from ragtrace.judges._local.passages import Reader
@@ -57,9 +57,6 @@ CONSTRUCTED = frozenset({"cmrc_swap_zh"})
 """Sets whose claims nobody wrote as claims: they say how features scatter, not how often a claim holds."""
 THRESHOLDS = {"support": {"en": 0.5, "zh": 0.5}, "covered": 0.5, "answered": 0.5}
 """Where a probability becomes a verdict: the middle, in both languages."""
-
-PRECISIONS = (0.8, 0.85, 0.9, 0.95)
-"""How sure a cascade may want to be before a claim is decided without a model."""
 
 Row = Mapping[str, Any]
 Measure = Callable[[Row], Mapping[str, float] | None]
@@ -103,9 +100,7 @@ def fit(data: Path, sets: Iterable[str], measure: Measure) -> dict[str, Any]:
     totals = [np.clip((matrix - mean) / deviation, -CLIP, CLIP).sum(axis=1) for matrix in matrices]
     human = [place for place, name in enumerate(sets) if name not in CONSTRUCTED]
     slope, intercept = logistic_curve([totals[place] for place in human], [labels[place] for place in human])
-    probabilities = [squeezed(slope * total + intercept) for total in totals]
     return {
-        "clear": {str(target): clear(probabilities, labels, target) for target in PRECISIONS},
         "scales": {
             n: [round(float(m), 5), round(float(d), 5)]
             for n, m, d in zip(names, mean, deviation, strict=True)
@@ -139,29 +134,6 @@ def logistic_curve(totals: Sequence[np.ndarray], labels: Sequence[np.ndarray]) -
         hessian = (design * (weight * p * (1 - p))[:, None]).T @ design
         parameters += np.linalg.solve(hessian + 1e-9 * np.eye(2), gradient)
     return float(parameters[0]), float(parameters[1])
-
-
-def squeezed(log_odds: np.ndarray) -> np.ndarray:
-    """Probabilities as the judge gives them."""
-    return SUREST + (1 - 2 * SUREST) / (1 + np.exp(-log_odds))
-
-
-def clear(
-    probabilities: Sequence[np.ndarray], labels: Sequence[np.ndarray], target: float
-) -> list[float | None]:
-    """[low, high]: of rows at most low the share ``target`` is false, of those at least high it is true.
-
-    All sets weigh the same; ``None`` where no threshold on its side of the middle reaches the target.
-    """
-    p, label = np.concatenate(probabilities), np.concatenate(labels)
-    weight = np.concatenate([np.full(len(rows), 1 / len(rows)) for rows in labels])
-
-    def share(chosen: np.ndarray, right: np.ndarray) -> float:
-        return float((weight * right)[chosen].sum() / max(weight[chosen].sum(), 1e-9))
-
-    low = [t for t in np.arange(0.05, 0.45, 0.01) if share(p <= t, 1 - label) >= target]
-    high = [t for t in np.arange(0.6, 0.95, 0.01) if share(p >= t, label) >= target]
-    return [round(float(max(low)), 2) if low else None, round(float(min(high)), 2) if high else None]
 
 
 def _balanced(labels: np.ndarray) -> np.ndarray:

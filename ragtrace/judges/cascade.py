@@ -1,32 +1,71 @@
 """The cascade: clear claims are decided locally, the rest goes to a model in the same requests as ever.
 
-Clear is what the embedded judge puts beyond the thresholds that reached ``precision`` on its fitted data.
-Opt-in, and off for Chinese, where almost nothing is clear. ``usage.local_claims`` counts what it decided.
+Clear is what the embedded judge puts beyond the bounds that kept a target precision on labelled data
+(``cascade.json``, written by ``bench/fit_cascade.py``). Opt-in, and off for Chinese, where almost nothing is
+clear. ``usage.local_claims`` counts what it decided.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from hashlib import blake2b
+from importlib.resources import files
+from typing import Any
 
 from ragtrace.errors import ConfigError
-from ragtrace.judges._local.estimate import constants
 from ragtrace.judges.base import Judge, JudgeReply, JudgeRequest, Usage, Want
 from ragtrace.judges.embedded import EmbeddedJudge
-from ragtrace.model import JudgedClaim, Language, Unit, Verdict
+from ragtrace.model import Interaction, JudgedClaim, Language, Verdict
+from ragtrace.text.language import detect_language
+from ragtrace.text.lexicon import english
+from ragtrace.text.tokens import normalise, words
+
+PROTOCOL = 2
+"""Raised when it is decided in another way who judges a claim."""
+
+_STOP_SHARE = 0.15
+"""Of English text at least so many words are among the commonest ones; of other languages next to none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """A claim is clear at a probability of at most ``low`` or at least ``high``; ``None`` = never."""
+
+    low: float | None = None
+    high: float | None = None
+
+    def decide(self, verdict: Verdict, may_lack: bool) -> bool:
+        """Whether ``verdict`` is clear; where not ``may_lack``, only support is."""
+        p = verdict.confidence
+        if p is None:
+            return False
+        if self.high is not None and p >= self.high:
+            return True
+        return may_lack and self.low is not None and p <= self.low
+
+
+@cache
+def fitted_bounds() -> Mapping[Language, Mapping[float, Bounds]]:
+    """Language → target precision → the bounds that kept it; a target that nothing kept is not there."""
+    table: dict[str, Any] = json.loads((files(__package__) / "cascade.json").read_text(encoding="utf-8"))
+    return {
+        language: {float(target): Bounds(low, high) for target, (low, high) in rows.items()}
+        for language, rows in table["bounds"].items()
+    }
 
 
 @dataclass(frozen=True)
 class CascadeJudge:
     """The embedded judge before ``inner``.
 
-    ``precision``: how often a locally decided claim should be right; one of the targets that thresholds were
+    ``precision``: how often a locally decided claim should be right; one of the targets that bounds were
     fitted for. ``languages``: where claims are decided locally at all.
 
     Raises:
-        ConfigError: no thresholds were fitted for this precision.
+        ConfigError: no bounds were fitted for this precision.
     """
 
     inner: Judge
@@ -35,7 +74,7 @@ class CascadeJudge:
     _local: EmbeddedJudge = field(default_factory=EmbeddedJudge, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        known = constants().support["en"].clear
+        known = fitted_bounds()["en"]
         if self.precision not in known:
             listed = ", ".join(map(str, known))
             raise ConfigError(f"{self.precision} is none of {listed}", "judge.precision")
@@ -53,8 +92,9 @@ class CascadeJudge:
     @property
     def revision(self) -> str:
         """Hash of both judges' revisions and of what decides which of them is asked."""
-        parts = (self._local.revision, self.inner.revision, str(self.precision), *self.languages)
-        return blake2b("|".join(parts).encode(), digest_size=6).hexdigest()
+        bounds = [self._bounds(language) for language in self.languages]
+        parts = (PROTOCOL, self._local.revision, self.inner.revision, *self.languages, *bounds)
+        return blake2b("|".join(map(str, parts)).encode(), digest_size=6).hexdigest()
 
     async def aclose(self) -> None:
         """Free what the inner judge holds."""
@@ -62,47 +102,44 @@ class CascadeJudge:
 
     async def judge(self, request: JudgeRequest) -> JudgeReply:
         """Judge one interaction: locally what is clear, by the inner judge what is not."""
-        if Want.VERDICTS not in request.wants or request.language not in self.languages:
-            return await self.inner.judge(request)
-        local = self._local.reply(replace(request, wants=frozenset({Want.VERDICTS})))
-        decided = {judged.claim.unit: judged for judged in local.claims if self._is_clear(judged, request)}
+        decided = self.decided(request)
         if not decided:
             return await self.inner.judge(request)
-        asked = await self._ask(request, [unit for unit in request.units if unit.index not in decided])
-        return _merged(asked, decided)
+        rest = _without(request, decided)
+        reply = await self.inner.judge(rest) if rest.wants else JudgeReply()
+        return _merged(reply, decided)
 
-    async def _ask(self, request: JudgeRequest, rest: Sequence[Unit]) -> JudgeReply:
-        """The inner judge on the undecided units; a reference is compared with the whole answer."""
-        open_ = any(unit.check_worthy for unit in rest)
-        wants = request.wants - {Want.REFERENCE} - (frozenset() if open_ else {Want.VERDICTS})
-        reference = request.wants & {Want.REFERENCE}
-        grounding, compared = await asyncio.gather(
-            self._reply(replace(request, units=tuple(rest), wants=wants)),
-            self._reply(replace(request, wants=reference)),
-        )
-        return replace(
-            grounding,
-            reference_claims=compared.reference_claims,
-            unsupported_answer_claims=compared.unsupported_answer_claims,
-            reference_relevance=compared.reference_relevance,
-            reference_similarity=compared.reference_similarity,
-            usage=grounding.usage + compared.usage,
-            faults=(*grounding.faults, *compared.faults),
-        )
+    def decided(self, request: JudgeRequest) -> Mapping[int, JudgedClaim]:
+        """Index of a unit → its claim with the verdicts, where they are clear: what the model is spared."""
+        if Want.VERDICTS not in request.wants or request.language not in self.languages:
+            return {}
+        local = self._local.reply(replace(request, wants=frozenset({Want.VERDICTS})))
+        bounds = self._bounds(request.language)
+        may_lack = _shows_what_is_lacking(request.interaction, request.language)
+        return {
+            judged.claim.unit: judged
+            for judged in local.claims
+            if all(
+                v is not None and bounds.decide(v, may_lack) for v in (judged.verdict, *judged.pairs.values())
+            )
+        }
 
-    async def _reply(self, request: JudgeRequest) -> JudgeReply:
-        return await self.inner.judge(request) if request.wants else JudgeReply()
-
-    def _is_clear(self, judged: JudgedClaim, request: JudgeRequest) -> bool:
-        """Whether the claim, and each of its cited pairs, is beyond a threshold."""
-        low, high = constants().support[request.language].clear[self.precision]
-        verdicts = (judged.verdict, *judged.pairs.values())
-        return all(verdict is not None and _beyond(verdict, low, high) for verdict in verdicts)
+    def _bounds(self, language: Language) -> Bounds:
+        return fitted_bounds().get(language, {}).get(self.precision, Bounds())
 
 
-def _beyond(verdict: Verdict, low: float | None, high: float | None) -> bool:
-    p = verdict.confidence
-    return p is not None and ((low is not None and p <= low) or (high is not None and p >= high))
+def _without(request: JudgeRequest, decided: Mapping[int, JudgedClaim]) -> JudgeRequest:
+    """``request`` for what is not ``decided``.
+
+    Decided units stay in view, without a verdict wanted: whether the answer meets the question, and whom a
+    pronoun means, hangs on all of it.
+    """
+    units = tuple(
+        replace(unit, check_worthy=False) if unit.index in decided else unit for unit in request.units
+    )
+    open_ = any(unit.check_worthy for unit in units)
+    wants = request.wants if open_ else request.wants - {Want.VERDICTS}
+    return replace(request, units=units, wants=wants)
 
 
 def _merged(asked: JudgeReply, decided: Mapping[int, JudgedClaim]) -> JudgeReply:
@@ -110,3 +147,18 @@ def _merged(asked: JudgeReply, decided: Mapping[int, JudgedClaim]) -> JudgeReply
         (*asked.claims, *decided.values()), key=lambda judged: (judged.claim.unit, judged.claim.start)
     )
     return replace(asked, claims=tuple(claims), usage=asked.usage + Usage(local_claims=len(decided)))
+
+
+def _shows_what_is_lacking(interaction: Interaction, language: Language) -> bool:
+    """Whether a claim that shares no word with the documents lacks support.
+
+    Not so where there is no text, where earlier turns may hold it, and where the documents are in another
+    language than the answer: the words differ then, whatever they say.
+    """
+    texts = [document.text for document in interaction.documents or () if document.text]
+    if not texts or interaction.history or detect_language(*texts) != language:
+        return False
+    if language == "zh":
+        return True
+    found = [word for text in texts for word in words(normalise(text))]
+    return sum(word in english().stop for word in found) >= _STOP_SHARE * len(found)

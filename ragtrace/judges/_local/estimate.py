@@ -26,16 +26,11 @@ round."""
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """An equal-weight estimate. ``scales`` maps each feature to its (mean, deviation).
-
-    ``clear`` maps a target precision to the probabilities at most and at least which it was reached, ``None``
-    where it was not.
-    """
+    """An equal-weight estimate. ``scales`` maps each feature to its (mean, deviation)."""
 
     scales: Mapping[str, tuple[float, float]]
     slope: float
     intercept: float
-    clear: Mapping[float, tuple[float | None, float | None]]
 
     def total(self, features: Mapping[str, float]) -> float:
         """The sum of the standardised features."""
@@ -94,5 +89,4 @@ def constants() -> Constants:
 
 def _estimate(row: Mapping[str, Any]) -> Estimate:
     scales = {name: (float(mean), float(deviation)) for name, (mean, deviation) in row["scales"].items()}
-    clear = {float(target): (low, high) for target, (low, high) in row["clear"].items()}
-    return Estimate(scales, row["slope"], row["intercept"], clear)
+    return Estimate(scales, row["slope"], row["intercept"])
