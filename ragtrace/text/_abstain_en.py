@@ -109,6 +109,13 @@ DECLINES = re.compile(
 )
 """Found in a clause that declines."""
 
+SIGNS = (
+    *("n't", "not", "no ", "none", "never", "nothing", "fail", "unable", "unsure", "unknown", "unanswerable"),
+    *("idk", "dunno", "n/a", "na", "insufficient", "impossible", "outside", "beyond", "silent"),
+)
+"""One of these is in every text that :data:`DECLINES` finds something in: most have none of them, and looking
+for these costs a hundredth."""
+
 _ASK = words("contact check consult ask reach try refer visit look")
 _POLITE = (
     rf"{_I_AM}(?:very |so |really )?sorry(?: (?:for|about|to hear)\b.*)?\W*$",

@@ -9,6 +9,8 @@ answer.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from ragtrace.model import Language
 from ragtrace.text import _abstain_en as en
 from ragtrace.text import _abstain_zh as zh
@@ -49,11 +51,12 @@ def is_courtesy(sentence: str) -> bool:
     return all(en.COURTESY.match(en.PREFIX.sub("", clause)) for clause in _clauses_en(sentence))
 
 
-def _clauses(sentence: str) -> list[bool | None]:
+@lru_cache(maxsize=64)  # a sentence is asked for in several ways, one after the other
+def _clauses(sentence: str) -> tuple[bool | None, ...]:
     """What each clause does: True it declines, None it is neutral, False it says something."""
     if detect_language(sentence) == "zh":
-        return [_kind_zh(clause) for clause in _clauses_zh(sentence)]
-    return [_kind_en(clause) for clause in _clauses_en(sentence)]
+        return tuple(_kind_zh(clause) for clause in _clauses_zh(sentence))
+    return tuple(_kind_en(clause) for clause in _clauses_en(sentence))
 
 
 def _clauses_zh(sentence: str) -> list[str]:
@@ -69,7 +72,7 @@ def _clauses_en(sentence: str) -> list[str]:
 
 def _kind_en(clause: str) -> bool | None:
     body = en.PREFIX.sub("", clause)
-    declines = bool(en.DECLINES.search(body))
+    declines = any(sign in body for sign in en.SIGNS) and bool(en.DECLINES.search(body))
     if not declines and en.NEUTRAL.match(body):
         return None
     if en.CONDITION.match(body):

@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragtrace.text._abstain_en import DECLINES as DECLINES_EN
+from ragtrace.text._abstain_en import SIGNS
 from ragtrace.text.abstain import is_abstention, says_not_in_documents
 
 DECLINES = """
@@ -128,3 +130,9 @@ def test_a_sentence_that_only_reports_a_gap_says_so(sentence: str) -> None:
 def test_any_text_can_be_asked(answer: str) -> None:
     """No text raises."""
     assert is_abstention(answer) in (True, False)
+
+
+@given(st.from_regex(DECLINES_EN))
+def test_whatever_declines_has_a_sign_of_it(clause: str) -> None:
+    """No clause that declines is passed over for want of the words that are looked for first."""
+    assert any(sign in clause for sign in SIGNS)
