@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import Any
 
 from ragtrace.errors import MalformedOtlp
@@ -18,14 +17,7 @@ from ragtrace_collector.admin import Admin
 from ragtrace_collector.assembler import Assembler
 from ragtrace_collector.config import Config, host_and_port
 from ragtrace_collector.departure import Departure
-from ragtrace_collector.exporters import (
-    Destination,
-    Exporters,
-    Outlet,
-    PatientOutlet,
-    make_file_outlet,
-    make_outlet,
-)
+from ragtrace_collector.destinations import build_exporters, tell_orphans
 from ragtrace_collector.flow import Flow
 from ragtrace_collector.outgoing import Outgoing
 from ragtrace_collector.parts import FlowOptions, Parts
@@ -68,7 +60,7 @@ class Collector:
         self._config = config
         self.telemetry = Telemetry()
         self._stories = Stories()
-        self._exporters = _exporters(config, self.telemetry)
+        self._exporters = build_exporters(config, self.telemetry)
         self._worker = Worker(
             worker_setup(config), on_restart=lambda: self.telemetry.count(Figure.WORKER_RESTARTS)
         )
@@ -139,6 +131,7 @@ class Collector:
         if self._spool is not None:
             await self._spool.open()
         await self._exporters.start()
+        tell_orphans(config, self.telemetry)
         ready = await self._worker.start()
         scoring = config.scoring
         self._scorer = Scorer(
@@ -240,24 +233,6 @@ def _stitcher(config: Config) -> Stitcher | None:
             return Trace(())  # what cannot be read waits for nothing
 
     return Stitcher(config.stitch, read)
-
-
-def _exporters(config: Config, telemetry: Telemetry) -> Exporters:
-    outlets = [_outlet(destination, config, telemetry) for destination in config.export]
-    if config.out is not None:
-        outlets.append(make_file_outlet(config.out, telemetry))
-    return Exporters(outlets)
-
-
-def _outlet(destination: Destination, config: Config, telemetry: Telemetry) -> Outlet | PatientOutlet:
-    """With others beside it, and a spool, a destination that is away must not hold those up."""
-    outlet, folder = make_outlet(destination, telemetry), config.spool.folder()
-    is_alone = len(config.export) + (config.out is not None) < 2
-    if folder is None or is_alone:
-        return outlet
-    own = blake2b(destination.url.encode(), digest_size=6).hexdigest()
-    shelf = Spool(folder / f"away-{own}", max_bytes=config.spool.max_bytes, fsync=config.spool.fsync)
-    return PatientOutlet(outlet, shelf, telemetry)
 
 
 def _read(held: HeldInteraction) -> tuple[SpanRecord, ...]:

@@ -76,6 +76,19 @@ def opened(folder: Path, fsync: bool) -> sqlite3.Connection:
         return _restored(path, fsync, error)
 
 
+def count_requests(folder: Path) -> int | None:
+    """How many requests a spool that nobody uses now holds; ``None`` where it cannot be read."""
+    try:
+        connection = sqlite3.connect(f"file:{folder / FILE}?mode=ro", uri=True)
+        try:
+            found: int = connection.execute("SELECT count(*) FROM requests").fetchone()[0]
+        finally:
+            connection.close()
+    except sqlite3.Error:
+        return None
+    return found
+
+
 def _connected(path: Path, fsync: bool) -> sqlite3.Connection:
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=0.5)
     try:

@@ -32,6 +32,8 @@ class Figure(StrEnum):
     REJECTED = "rejected_spans"
     RETRIES = "export_retries"
     SHELVED = "shelved_spans"
+    SHELF_BYTES = "shelf_bytes"
+    ORPHANED = "orphaned_requests"
     CUT = "cut_spans"
     HELD_BYTES = "held_bytes"
     SPOOL_BYTES = "spool_bytes"
@@ -69,7 +71,13 @@ TABLE = (
     _Row(Figure.EXPORTED, "Spans that a destination confirmed.", ("destination",)),
     _Row(Figure.REJECTED, "Spans that a destination will never take.", ("destination", "reason")),
     _Row(Figure.RETRIES, "Requests sent again.", ("destination",)),
-    _Row(Figure.SHELVED, "Spans that wait on disk for one destination while others go on.", ("destination",)),
+    _Row(
+        Figure.SHELVED,
+        "Spans that had to wait on disk for one destination.",
+        ("destination",),
+    ),
+    _Row(Figure.SHELF_BYTES, "Bytes that wait on disk for one destination.", ("destination",), level=True),
+    _Row(Figure.ORPHANED, "Requests on disk for destinations that the settings do not name.", level=True),
     _Row(Figure.CUT, "Spans whose texts were cut to fit a destination.", ("destination",)),
     _Row(Figure.HELD_BYTES, "Bytes of the spans in memory.", level=True),
     _Row(Figure.SPOOL_BYTES, "Bytes on disk.", level=True),
@@ -102,12 +110,12 @@ class Telemetry:
         metric = self._metrics[figure]
         (metric.labels(**labels) if labels else metric).inc(amount)
 
-    def watch(self, figure: Figure, read: Callable[[], float]) -> None:
+    def watch(self, figure: Figure, read: Callable[[], float], **labels: str) -> None:
         """Let ``read`` be asked for a level whenever it is looked at."""
         metric = self._metrics[figure]
         if not isinstance(metric, Gauge):
             raise TypeError(f"{figure} is no level")
-        metric.set_function(read)
+        (metric.labels(**labels) if labels else metric).set_function(read)
 
     def value(self, figure: Figure, **labels: str) -> float:
         """A figure's value now, summed over the labels that are not given."""

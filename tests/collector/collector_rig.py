@@ -24,12 +24,13 @@ PROTOBUF = {"content-type": "application/x-protobuf"}
 
 @dataclass
 class Backend:
-    """An OTLP/HTTP backend that keeps what it takes, or answers ``status``."""
+    """An OTLP/HTTP backend that keeps what it takes, or answers ``status``; with a ``gate``, once that opens."""
 
     status: int = 200
     bodies: list[bytes] = field(default_factory=list)
     log_bodies: list[bytes] = field(default_factory=list)
     port: int = 0
+    gate: asyncio.Event | None = None
     _came: asyncio.Condition = field(default_factory=asyncio.Condition)
 
     @property
@@ -62,6 +63,8 @@ class Backend:
     async def answer(self, request: web.Request) -> web.Response:
         """Take one request."""
         body = await request.read()
+        if self.gate is not None:
+            await self.gate.wait()
         async with self._came:
             if self.status == 200 and request.path.endswith("/logs"):
                 self.log_bodies.append(body)

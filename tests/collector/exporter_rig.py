@@ -64,14 +64,16 @@ class Backend:
 
 
 class Clock:
-    """Sleeps without waiting, and remembers for how long."""
+    """Sleeps without waiting, and remembers for how long; ``now`` goes on by that alone."""
 
     def __init__(self) -> None:
         self.slept: list[float] = []
+        self.now = 0.0
         self.fifth = asyncio.Event()
 
     async def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
+        self.now += seconds
         if len(self.slept) == 5:
             self.fifth.set()
         await asyncio.sleep(0)
@@ -106,7 +108,9 @@ async def delivering(
     url: str, *, at_once: int = 1, sender: Any = None, **options: Any
 ) -> AsyncIterator[Delivery]:
     outlet_options = {
-        key: options.pop(key) for key in ("max_request", "max_text", "queue_bytes") if key in options
+        key: options.pop(key)
+        for key in ("max_request", "max_spans", "max_text", "queue_bytes")
+        if key in options
     }
     destination = Destination(url, **options)
     telemetry, clock = Telemetry(), Clock()
@@ -117,6 +121,7 @@ async def delivering(
         requests_at_once=at_once,
         sleep=clock.sleep,
         draw=lambda: 1.0,
+        clock=lambda: clock.now,
         **outlet_options,
     )
     exporters = Exporters([outlet])

@@ -63,6 +63,16 @@ async def test_batches_that_wait_go_together() -> None:
     assert delivery.balance() == (6, 0)
 
 
+async def test_batches_go_together_up_to_a_number_of_spans() -> None:
+    """What a crash may send twice is bounded by it; a batch of more stays whole, for halving it costs time."""
+    async with Backend().serving() as backend, delivering(backend.url, max_spans=5) as delivery:
+        await delivery.send(
+            *(encoded_request(2, first_id=first) for first in (1, 3, 5, 7)), encoded_request(9)
+        )
+    sizes = [len(otlp.split(body)) for _, _, body in backend.requests]
+    assert (sum(sizes), max(sizes), sorted(sizes)[-2]) == (17, 9, 4)
+
+
 @pytest.mark.parametrize("status", [429, 502, 503, 504])
 async def test_what_may_pass_is_tried_again(status: int) -> None:
     """Waiting twice as long each time; Retry-After is honoured."""
@@ -123,6 +133,25 @@ async def test_a_refusal_of_who_asks_or_where_loses_nothing(
         assert backend.taken == [1, 2, 3]
     assert delivery.balance() == (3, 0)
     assert sum("Spans are kept" in line for line in caplog.messages) == (status != 408)
+
+
+async def test_a_backend_that_comes_and_goes_gets_two_lines(caplog: pytest.LogCaptureFixture) -> None:
+    """One when it goes, one when it has been back for half a minute: not a pair for each time in between."""
+    flapping = [(503, {}, b"")] * 3 + [YES]
+    replies = iter([*flapping * 5, YES, YES, *flapping])
+    async with Backend(lambda spans: next(replies)).serving() as backend, delivering(backend.url) as delivery:
+        for _ in range(5):
+            await delivery.send(encoded_request())
+            delivery.clock.now += 10
+        assert [line.partition(" ")[2][:7] for line in caplog.messages] == ["is away"]
+        delivery.clock.now += 15
+        await delivery.send(encoded_request())
+        assert len(caplog.messages) == 1
+        delivery.clock.now += 6
+        await delivery.send(encoded_request())
+        assert "takes spans again, for 31 seconds now" in caplog.messages[1]
+        await delivery.send(encoded_request())
+        assert ["is away" in line for line in caplog.messages] == [True, False, True]
 
 
 async def test_a_backend_without_logs_does_not_hold_up_spans() -> None:

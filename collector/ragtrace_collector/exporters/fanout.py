@@ -23,6 +23,7 @@ def make_outlet(destination: Destination, telemetry: Telemetry) -> Outlet:
         sender,
         telemetry,
         max_request=destination.max_request,
+        max_spans=destination.max_spans,
         max_text=destination.max_text,
         max_attributes=destination.max_attributes,
         requests_at_once=destination.requests_at_once,

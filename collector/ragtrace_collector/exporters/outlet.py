@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
+import time
 from collections.abc import Awaitable, Callable
 
 from ragtrace.errors import PermanentExport, RetryableExport
@@ -12,7 +13,8 @@ from ragtrace_collector.exporters.backoff import backoff
 from ragtrace_collector.exporters.fitting import Fit
 from ragtrace_collector.exporters.packing import halves, pack
 from ragtrace_collector.exporters.parcels import Parcel, ParcelQueue
-from ragtrace_collector.exporters.sender import Misdirected, Oversize, Sender, ServerFault
+from ragtrace_collector.exporters.sender import Oversize, Sender, ServerFault
+from ragtrace_collector.exporters.standing import Standing
 from ragtrace_collector.otlp import RawSpan, cut_span, join, split
 from ragtrace_collector.stages import Signal, SpanBatch
 from ragtrace_collector.telemetry import Figure, Telemetry
@@ -22,9 +24,6 @@ _LEAST_ROOM = 2**16
 """Bytes. Requests are not made smaller than this on a backend's word."""
 _WORTH_JOINING = 2**20
 """Bytes. Larger requests cost a copy when they are joined, and save next to nothing."""
-_AWAY = "away"
-_AWAY_AFTER = 2
-"""Attempts after which a failure is more than a hiccup, and worth a line in the log."""
 _FAULTS = 5
 """Failures, others getting through before each, after which a backend's fault is this request's."""
 
@@ -42,23 +41,25 @@ class Outlet:
         telemetry: Telemetry,
         *,
         max_request: int = 4_000_000,
+        max_spans: int = 512,
         max_text: int | None = None,
         max_attributes: int | None = None,
         requests_at_once: int = 4,
         queue_bytes: int = 64 * 2**20,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         draw: Callable[[], float] = random.random,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._sender, self._telemetry = sender, telemetry
         self._room, self._at_once = max_request, requests_at_once
+        self._max_spans, self._clock = max_spans, clock
         self._fit = Fit(max_text, max_attributes)
         self._queue = ParcelQueue(queue_bytes)
         self._sleep, self._draw = sleep, draw
         self._workers: list[asyncio.Task[None]] = []
         self._open: set[Parcel] = set()
         self._confirmed = 0
-        self._complaints: set[str] = set()
-        self._warnings: set[str] = set()
+        self._standing = Standing(sender.name)
         self.healthy = True
         """Whether the last attempt was answered with yes or no, rather than with later or not at all."""
 
@@ -118,7 +119,7 @@ class Outlet:
 
     async def _work(self) -> None:
         while True:
-            parcels = await self._queue.take(min(self._room, _WORTH_JOINING))
+            parcels = await self._queue.take(min(self._room, _WORTH_JOINING), self._max_spans)
             try:
                 await self._deliver_together(parcels)
             except Exception as error:  # noqa: BLE001  # a worker that dies would stop the destination for good
@@ -159,7 +160,7 @@ class Outlet:
             try:
                 await self._send(body, signal)
             except PermanentExport as error:
-                self._complain(error)
+                self._standing.refused(error)
             return 0
         dropped = 0
         for piece in pack(self._prepared(body, signal), self._room):
@@ -177,7 +178,7 @@ class Outlet:
                 return await self._deliver_piece(first) + await self._deliver_piece(second)
             if isinstance(error, Oversize):
                 return await self._deliver_cut(spans[0], len(body))
-            self._complain(error)
+            self._standing.refused(error)
             return self._drop(len(spans), "rejected")
 
     def _learn(self, error: PermanentExport, size: int) -> None:
@@ -197,7 +198,7 @@ class Outlet:
             except Oversize:
                 continue
             except PermanentExport as error:
-                self._complain(error)
+                self._standing.refused(error)
                 return self._drop(1, "rejected")
             self._telemetry.count(Figure.CUT, destination=self.name)
             return self._drop(rejected, "partial_success")
@@ -225,46 +226,21 @@ class Outlet:
                 raise
             except RetryableExport as error:
                 self.healthy = False
-                if isinstance(error, Misdirected):
-                    self._warn(error)
+                self._standing.failed(error, attempt)
                 faults += attempt > 0 and self._confirmed > before
                 before = self._confirmed
                 if isinstance(error, ServerFault) and faults >= _FAULTS:
                     raise PermanentExport(str(error), splittable=True) from error
-                if attempt == _AWAY_AFTER:
-                    self._tell_away(error)
                 self._telemetry.count(Figure.RETRIES, destination=self.name)
                 await self._sleep(backoff(attempt, error.retry_after, self._draw()))
                 attempt += 1
             else:
                 self.healthy = True
                 self._confirmed += 1
-                self._tell_back()
+                self._standing.answered(self._clock())
                 return rejected
 
     def _drop(self, spans: int, reason: str) -> int:
         if spans:
             self._telemetry.count(Figure.REJECTED, spans, destination=self.name, reason=reason)
         return spans
-
-    def _warn(self, error: Misdirected) -> None:
-        """Say once, until something gets through, what keeps spans waiting."""
-        if str(error) not in self._warnings:
-            self._warnings.add(str(error))
-            _log.error("%s: %s; %s. Spans are kept until it takes them", self.name, error, error.advice)
-
-    def _tell_away(self, error: RetryableExport) -> None:
-        if _AWAY not in self._warnings:
-            self._warnings.add(_AWAY)
-            _log.warning("%s is away (%s). Its spans are kept until it is back", self.name, error)
-
-    def _tell_back(self) -> None:
-        if self._warnings:
-            self._warnings.clear()
-            _log.warning("%s takes spans again", self.name)
-
-    def _complain(self, error: PermanentExport) -> None:
-        """Log the first of each kind; the figures count the rest."""
-        if str(error) not in self._complaints:
-            self._complaints.add(str(error))
-            _log.error("%s will not take spans: %s", self.name, error)

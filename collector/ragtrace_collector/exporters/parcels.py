@@ -55,16 +55,17 @@ class ParcelQueue:
         self.held_bytes += size
         self._arrived.set()
 
-    async def take(self, max_bytes: int) -> list[Parcel]:
-        """Wait for a parcel, then take with it those of its signal behind it, up to ``max_bytes`` in all."""
+    async def take(self, max_bytes: int, max_spans: int) -> list[Parcel]:
+        """Wait for a parcel, then take with it those of its signal behind it, within both bounds in all."""
         while not self._waiting:
             self._arrived.clear()
             await self._arrived.wait()
         taken = [self._waiting.popleft()]
-        size = len(taken[0].batch.body)
+        size, spans = len(taken[0].batch.body), taken[0].spans
         while self._waiting and self._waiting[0].batch.signal is taken[0].batch.signal:
             size += len(self._waiting[0].batch.body)
-            if size > max_bytes:
+            spans += self._waiting[0].spans
+            if size > max_bytes or spans > max_spans:
                 break
             taken.append(self._waiting.popleft())
         return taken

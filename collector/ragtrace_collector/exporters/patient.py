@@ -1,4 +1,4 @@
-"""A destination beside others: while it is away its batches wait on its own part of the disk.
+"""A destination beside others: while it is away or slow its batches wait on its own part of the disk.
 
 The others go on, and what they confirmed is not sent to them again. What waits has been judged already.
 """
@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
 from collections.abc import Coroutine, Sequence
 from typing import Any, Protocol, TypeVar
 
+from ragtrace_collector.disk_queue import DiskQueue
 from ragtrace_collector.exporters.outlet import Outlet
 from ragtrace_collector.stages import Refused, SpanBatch
 from ragtrace_collector.telemetry import Figure, Telemetry
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
-_AGAIN_AFTER = 1.0
-"""Seconds until a disk that failed is read again."""
+_PATIENCE = 1.0
+"""Seconds that the others, and senders, wait for this destination's answer."""
 
 
 class Shelf(Protocol):
@@ -48,19 +48,26 @@ class Shelf(Protocol):
 
 class PatientOutlet:
     """As an :class:`Outlet`; but it takes batches while its destination is away, and delivers them when it is
-    back, in their order."""
+    back, in their order.
 
-    def __init__(self, outlet: Outlet, shelf: Shelf, telemetry: Telemetry) -> None:
+    What it has not answered for when the process is killed, the others get twice: no more than came in the
+    last ``patience`` seconds, for then it is written down.
+    """
+
+    def __init__(
+        self, outlet: Outlet, shelf: Shelf, telemetry: Telemetry, *, patience: float = _PATIENCE
+    ) -> None:
         self._outlet, self._shelf, self._telemetry = outlet, shelf, telemetry
-        self._waiting: deque[tuple[int, int]] = deque()
-        self._changed = asyncio.Event()
+        self._patience = patience
+        self._waiting = DiskQueue(self._deliver, telemetry)
+        self._overdue = 0
         self._tasks: set[asyncio.Task[Any]] = set()
         self._unloading: asyncio.Task[None] | None = None
 
     @property
     def healthy(self) -> bool:
-        """Whether its destination answers and nothing waits for it."""
-        return self._outlet.healthy and not self._waiting
+        """Whether its destination answers in time and nothing waits for it."""
+        return self._outlet.healthy and not self._waiting and not self._overdue
 
     @property
     def held_bytes(self) -> int:
@@ -74,10 +81,9 @@ class PatientOutlet:
             ConfigError: the destination, or its part of the disk, cannot be used.
         """
         await self._shelf.open()
-        self._waiting.extend(self._shelf.pending())
-        self._changed.set()
+        self._waiting.add(self._shelf.pending())
         await self._outlet.start()
-        self._unloading = asyncio.create_task(self._unload())
+        self._unloading = asyncio.create_task(self._waiting.run())
 
     async def stop(self, grace: float) -> None:
         """Deliver what is in memory for up to ``grace`` seconds; what waits on disk stays there."""
@@ -105,31 +111,39 @@ class PatientOutlet:
             Refused: the queue is full.
         """
         if self.takes_now(len(batch.body)):
-            return self._outlet.submit(batch, spans)
+            return self._spawn(self._await_answer(batch, spans, self._outlet.submit(batch, spans)))
         return self._spawn(self._put_aside(batch, spans))
+
+    async def _await_answer(self, batch: SpanBatch, spans: int, answer: asyncio.Future[int]) -> int:
+        """Wait for the ``answer`` to a batch, but not for long: then it is written down too."""
+        await asyncio.wait([answer], timeout=self._patience)
+        if answer.done():
+            return answer.result()
+        self._overdue += 1
+        answer.add_done_callback(self._answered)
+        try:
+            number = await self._written(batch, spans)
+        except Refused:
+            return await answer
+        self._forget_after(answer, number)
+        return 0
+
+    def _answered(self, _: object) -> None:
+        self._overdue -= 1
 
     async def _put_aside(self, batch: SpanBatch, spans: int) -> int:
         try:
-            number = await self._shelf.put(batch)
+            number = await self._written(batch, spans)
         except Refused:  # no room on disk, or it fails: it waits in memory, and the others with it
             await self._outlet.room(len(batch.body))
             return await self._outlet.submit(batch, spans)
-        self._telemetry.count(Figure.SHELVED, spans, destination=self._outlet.name)
-        self._waiting.append((number, spans))
-        self._changed.set()
+        self._waiting.add([(number, spans)])
         return 0
 
-    async def _unload(self) -> None:
-        while True:
-            await self._changed.wait()
-            self._changed.clear()
-            while self._waiting:
-                try:
-                    await self._deliver(*self._waiting[0])
-                except Refused:  # the disk fails: what is on it is not lost for that
-                    await asyncio.sleep(_AGAIN_AFTER)
-                else:
-                    self._waiting.popleft()
+    async def _written(self, batch: SpanBatch, spans: int) -> int:
+        number = await self._shelf.put(batch)
+        self._telemetry.count(Figure.SHELVED, spans, destination=self._outlet.name)
+        return number
 
     async def _deliver(self, number: int, spans: int) -> None:
         """Hand one batch to the destination once its queue has room."""
@@ -142,8 +156,11 @@ class PatientOutlet:
             await self._shelf.remove([number])
             return
         await self._outlet.room(len(batch.body))
-        done = self._outlet.submit(batch, spans)
-        done.add_done_callback(
+        self._forget_after(self._outlet.submit(batch, spans), number)
+
+    def _forget_after(self, answer: asyncio.Future[int], number: int) -> None:
+        """Keep a batch on disk until it is answered for."""
+        answer.add_done_callback(
             lambda found: None if found.cancelled() else self._spawn(self._shelf.remove([number]))
         )
 

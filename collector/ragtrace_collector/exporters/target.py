@@ -36,6 +36,8 @@ class Destination:
     key: Path | None = None
     max_request: PositiveInt = 4_000_000
     """A little under the 4 MiB that gRPC servers take by default."""
+    max_spans: PositiveInt = 512
+    """Most spans that requests are joined up to; one that holds more as it comes in stays whole."""
     max_text: PositiveInt | None = None
     """Longest text of one attribute; longer ones are cut. For backends that drop such attributes whole."""
     max_attributes: PositiveInt | None = None
