@@ -49,6 +49,7 @@ class _Seat:
     """A judge in place."""
 
     judge: Judge
+    embedder: Embedder | None
     evaluator: Evaluator
     redactor: Redactor | None
 
@@ -119,6 +120,8 @@ class _Desk:
             task.cancel()
         for seat in self.seats.values():
             await seat.judge.aclose()
+            if (close := getattr(seat.embedder, "aclose", None)) is not None:
+                await close()
 
 
 def _read(job: Job, mapping: AttributeMapping | None) -> list[Interaction]:
@@ -162,15 +165,15 @@ def _seat(judge: JudgeSetup, setup: Setup) -> _Seat:
     from ragtrace.evaluation import Evaluator
     from ragtrace.judges import create
 
-    made = create(judge.use, dict(judge.options))
+    made, embedder = create(judge.use, dict(judge.options)), _embedder(judge)
     evaluator = Evaluator(
         made,
-        embedder=_embedder(judge),
+        embedder=embedder,
         metrics=setup.metrics,
         language=setup.language or "auto",
         concurrency=setup.concurrency,
     )
-    return _Seat(made, evaluator, _redactor(setup.patterns) if judge.redact else None)
+    return _Seat(made, embedder, evaluator, _redactor(setup.patterns) if judge.redact else None)
 
 
 def _embedder(judge: JudgeSetup) -> Embedder | None:

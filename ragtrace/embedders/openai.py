@@ -1,20 +1,35 @@
-"""Embeddings from any endpoint that speaks OpenAI's ``/embeddings``."""
+"""Embeddings from any endpoint that speaks OpenAI's ``/embeddings``.
+
+Not through the openai client: it takes a second to load, and spends more CPU on a request than all else that
+is done for an interaction.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import json
+import os
+import random
+import weakref
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ragtrace.endpoint.address import api_url, headers, proxy_of
+from ragtrace.endpoint.retrying import backoff, parse_retry_after
+from ragtrace.endpoint.untraced import untraced
 from ragtrace.errors import JudgeError, JudgeTimeout, JudgeUnavailable, MissingExtra
 
 if TYPE_CHECKING:
+    import aiohttp
     import numpy as np
     from numpy.typing import NDArray
 
+_TRANSIENT = frozenset({408, 409, 425, 429})
+_LONGEST_PAUSE = 30.0
+
 
 class OpenAIEmbedder:
-    """Vectors from an endpoint.
+    """Vectors from an endpoint. Build one and share it: its connections are kept.
 
     Args:
         model: the model's name at the endpoint.
@@ -22,10 +37,12 @@ class OpenAIEmbedder:
         api_key: ``None`` = OPENAI_API_KEY; endpoints of your own mostly take any.
         batch_size: texts a request.
         timeout: seconds a request.
-        client: an ``openai.AsyncOpenAI`` of your own, instead of the three above.
+        attempts: most HTTP requests for one batch.
+        sleep: how to wait between attempts.
 
     Raises:
-        MissingExtra: the ``openai`` package is not installed.
+        ConfigError: ``base_url`` is no URL of HTTP.
+        MissingExtra: ``aiohttp`` is not installed.
     """
 
     def __init__(
@@ -36,10 +53,21 @@ class OpenAIEmbedder:
         api_key: str | None = None,
         batch_size: int = 64,
         timeout: float = 30.0,
-        client: Any = None,
+        attempts: int = 3,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
+        try:
+            import aiohttp  # noqa: F401  # told here, not by the first text
+        except ModuleNotFoundError as error:
+            raise MissingExtra("the openai embedder", "score") from error
         self._model, self._batch_size = model, batch_size
-        self._client = client or _client(base_url, api_key, timeout)
+        self._timeout, self._attempts, self._sleep = timeout, attempts, sleep
+        self._url = api_url(base_url, "/embeddings", "embedder.base_url")
+        # Some endpoints of one's own insist on a key, and take any.
+        self._key = api_key or os.environ.get("OPENAI_API_KEY") or "none"
+        self._sessions: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, aiohttp.ClientSession] = (
+            weakref.WeakKeyDictionary()
+        )
 
     @property
     def name(self) -> str:
@@ -58,9 +86,10 @@ class OpenAIEmbedder:
         if not texts:
             return np.zeros((0, 0), np.float32)
         batches = [texts[i : i + self._batch_size] for i in range(0, len(texts), self._batch_size)]
-        vectors = [vector for batch in await asyncio.gather(*map(self._request, batches)) for vector in batch]
+        with untraced():
+            answered = await asyncio.gather(*map(self._persist, batches))
         try:
-            stacked = np.asarray(vectors, np.float32)
+            stacked = np.asarray([vector for batch in answered for vector in batch], np.float32)
         except (TypeError, ValueError) as error:
             raise JudgeError("embedder_unparseable") from error
         lengths = np.linalg.norm(stacked, axis=-1, keepdims=True)
@@ -70,39 +99,75 @@ class OpenAIEmbedder:
         return unit
 
     async def aclose(self) -> None:
-        """Free connections; may be called twice."""
-        await self._client.close()
+        """Close the connections of this event loop; may be called twice."""
+        session = self._sessions.pop(asyncio.get_running_loop(), None)
+        if session is not None:
+            await session.close()
 
-    async def _request(self, texts: Sequence[str]) -> list[list[float]]:
-        import openai
+    async def _persist(self, texts: Sequence[str]) -> list[Any]:
+        """The vectors of one batch, asked for again where that may help."""
+        attempt = 1
+        while True:
+            try:
+                return _vectors(await self._request(texts), len(texts))
+            except JudgeUnavailable as failure:
+                pause = backoff(attempt, failure.retry_after, random.random())  # noqa: S311  # spreads load
+                if not _may_pass(failure) or attempt >= self._attempts or pause > _LONGEST_PAUSE:
+                    raise
+            attempt += 1
+            await self._sleep(pause)
 
+    async def _request(self, texts: Sequence[str]) -> bytes:
+        import aiohttp
+
+        # Some endpoints refuse an empty text; a space is as good.
+        sent = {"model": self._model, "input": [text or " " for text in texts], "encoding_format": "float"}
         try:
-            # Some endpoints refuse an empty text; a space is as good.
-            reply = await self._client.embeddings.create(
-                model=self._model, input=[text or " " for text in texts], encoding_format="float"
-            )
-        except openai.APITimeoutError as error:
+            async with self._session().post(
+                self._url, data=json.dumps(sent).encode(), proxy=proxy_of(self._url)
+            ) as response:
+                said = await response.read()
+        except TimeoutError as error:
             raise JudgeTimeout("embedder_timeout") from error
-        except openai.APIConnectionError as error:
+        except aiohttp.ClientError as error:
             raise JudgeUnavailable("embedder_unreachable") from error
-        except openai.APIStatusError as error:
-            raise JudgeUnavailable(f"embedder_http_{error.status_code}") from error
-        except openai.OpenAIError as error:
-            raise JudgeError("embedder_unparseable") from error
-        # The client does not check what it is sent: a page of HTML comes through as a string.
-        rows = sorted(getattr(reply, "data", None) or (), key=lambda row: row.index)
-        if len(rows) != len(texts):
-            raise JudgeError("embedder_unparseable", f"{len(rows)} vectors for {len(texts)} texts")
-        return [row.embedding for row in rows]
+        if response.status >= 400:
+            pause = parse_retry_after(response.headers.get("retry-after"))
+            raise JudgeUnavailable(f"embedder_http_{response.status}", retry_after=pause)
+        return said
+
+    def _session(self) -> aiohttp.ClientSession:
+        import aiohttp
+
+        loop = asyncio.get_running_loop()
+        if (session := self._sessions.get(loop)) is None:
+            # No trust_env: it would send what a netrc file holds for the host, or refuse our own header.
+            session = self._sessions[loop] = aiohttp.ClientSession(
+                headers=headers(self._key),
+                timeout=aiohttp.ClientTimeout(total=self._timeout),
+                connector=aiohttp.TCPConnector(limit=0),  # whoever judges limits
+            )
+        return session
 
 
-def _client(base_url: str | None, api_key: str | None, timeout: float) -> Any:
-    import os
+def _may_pass(failure: JudgeUnavailable) -> bool:
+    """Whether the same request may fare better later."""
+    status = failure.reason.removeprefix("embedder_http_")
+    return not status.isdecimal() or int(status) in _TRANSIENT or int(status) >= 500
 
+
+def _vectors(said: bytes, count: int) -> list[Any]:
+    """The vectors of a reply in the order of the texts.
+
+    Raises:
+        JudgeError: it is no list of ``count`` vectors.
+    """
     try:
-        import openai
-    except ModuleNotFoundError as error:
-        raise MissingExtra("the openai embedder", "score") from error
-    # The client insists on a key; endpoints of one's own take any.
-    key = api_key or os.environ.get("OPENAI_API_KEY") or "none"
-    return openai.AsyncOpenAI(base_url=base_url, api_key=key, timeout=timeout)
+        reply = json.loads(said)
+        rows = sorted(reply["data"], key=lambda row: row["index"])
+        vectors = [row["embedding"] for row in rows]
+    except (ValueError, RecursionError, KeyError, TypeError) as error:
+        raise JudgeError("embedder_unparseable") from error
+    if len(vectors) != count:
+        raise JudgeError("embedder_unparseable", f"{len(vectors)} vectors for {count} texts")
+    return vectors

@@ -19,6 +19,7 @@ from collections.abc import Callable
 
 from pydantic import TypeAdapter
 
+from ragtrace.endpoint.untraced import untraced
 from ragtrace.errors import ConfigError, JudgeError
 from ragtrace.judges._chat.assembly import assemble
 from ragtrace.judges._chat.cache import MemoryStore, VerdictStore, cache_key, recall, remember
@@ -43,7 +44,6 @@ from ragtrace.judges._chat.questions import ask_usable_questions
 from ragtrace.judges._chat.rendering import questions_prompt, task_prompt
 from ragtrace.judges._chat.rounds import DECOY, Settled, settle
 from ragtrace.judges._chat.tokens import prompt_tokens
-from ragtrace.judges._chat.untraced import untraced
 from ragtrace.judges._chat.wire import WindowExceeded
 from ragtrace.judges.base import JudgeReply, JudgeRequest, Usage, Want
 from ragtrace.judges.prompting import load_prompts

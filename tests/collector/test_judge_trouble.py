@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from pathlib import Path
 
 import pytest
@@ -30,8 +31,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("rows.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
 
 
-def judged_by(command: str, url: str) -> int:
-    flags = ["--judge", "openai", "--base-url", url, "--model", "some-model", "--json"]
+def judged_by(command: str, url: str, *more: str) -> int:
+    flags = ["--judge", "openai", "--base-url", url, "--model", "some-model", "--json", *more]
     return run([command, "rows.jsonl", *flags, *(["--quiet"] if command == "evaluate" else [])])
 
 
@@ -55,6 +56,20 @@ def test_a_refusal_names_what_to_change(
     (line,) = capsys.readouterr().err.splitlines()
     assert hint in line
     assert not [secret for secret in (KEY, "hidden") if secret in line]
+
+
+def test_a_slow_endpoint_names_the_flag(capsys: pytest.CaptureFixture[str]) -> None:
+    """A model of one's own may need minutes for a request: how long is for its user to say."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
+        assert judged_by("score", url, "--judge-timeout", "0.1") == JUDGE_FAILED
+    assert capsys.readouterr().err.endswith(f"{url} does not answer in time (--judge-timeout)\n")
+
+
+def test_a_flag_of_a_model_is_none_of_the_embedded_judge(capsys: pytest.CaptureFixture[str]) -> None:
+    """It would change nothing."""
+    assert run(["score", "rows.jsonl", "--judge-timeout", "9"]) == 2
+    assert "--judge-timeout needs --judge openai" in capsys.readouterr().err
 
 
 def test_a_password_in_the_address_is_not_shown() -> None:

@@ -91,7 +91,7 @@ async def _judged(rows: Sequence[LabelledRow], made: Judging) -> list[JudgedRow]
     try:
         return list(await asyncio.gather(*map(one, rows)))
     finally:
-        await made.judge.aclose()
+        await made.aclose()
 
 
 def _show(found: Any, skipped: int, *, as_json: bool) -> None:

@@ -77,7 +77,7 @@ def command(**given: Any) -> int:
     return _conclude(job, report)
 
 
-_JUDGING = ("kind", "base_url", "model", "prompts", "embedding_model", "concurrency")
+_JUDGING = ("kind", "base_url", "model", "prompts", "embedding_model", "judge_timeout", "concurrency")
 
 
 def _first(group: BaseExceptionGroup[Any]) -> BaseException:

@@ -36,13 +36,19 @@ _FLAGS = (
         "--embedding-model", help="Embedding model at the judge's endpoint, in place of the built-in one."
     ),
     click.option(
+        "--judge-timeout",
+        type=click.FloatRange(min=0.1),
+        help="Seconds for one request to the judge; more for a slow model of your own.  [default: 60]",
+    ),
+    click.option(
         "--concurrency", type=click.IntRange(1, 512), default=8, show_default=True, help="Judgements at once."
     ),
 )
 
 
 def judge_options(command: Command) -> Command:
-    """Add ``--judge --base-url --model --prompts --embedding-model --concurrency`` to a click command."""
+    """Add ``--judge --base-url --model --prompts --embedding-model --judge-timeout --concurrency`` to a click
+    command."""
     for flag in reversed(_FLAGS):
         command = flag(command)
     return command
@@ -56,6 +62,13 @@ class Judging:
     embedder: Embedder | None
     concurrency: int
 
+    async def aclose(self) -> None:
+        """Close the connections of both; may be called twice."""
+        await self.judge.aclose()
+        close = getattr(self.embedder, "aclose", None)
+        if close is not None:
+            await close()
+
 
 def make_judge(
     *,
@@ -64,6 +77,7 @@ def make_judge(
     model: str | None = None,
     prompts: str | None = None,
     embedding_model: str | None = None,
+    judge_timeout: float | None = None,
     concurrency: int = 8,
     store: VerdictStore | None = None,
 ) -> Judging:
@@ -72,12 +86,12 @@ def make_judge(
     Raises:
         ConfigError: a flag is missing, or does not go with this kind of judge.
     """
-    given = {"base_url": base_url, "model": model, "prompts": prompts}
+    given = {"base_url": base_url, "model": model, "prompts": prompts, "timeout": judge_timeout}
     options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if kind == "embedded":
         if options or embedding_model:
             wrong = next(iter(options), "embedding_model").replace("_", "-")
-            raise ConfigError(f"--{wrong} needs --judge openai")
+            raise ConfigError(f"--{'judge-timeout' if wrong == 'timeout' else wrong} needs --judge openai")
         return Judging(create("embedded", {}), _embedder(None, None), 1)
     if kind in {"openai", "cascade"} and model is None:
         raise ConfigError(f"--judge {kind} needs --model NAME")

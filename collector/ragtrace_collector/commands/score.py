@@ -121,7 +121,7 @@ async def _score(
             if explain:
                 _print_rich(explanation(evaluation.interaction))
     finally:
-        await made.judge.aclose()
+        await made.aclose()
     if not as_json:
         _print_rich(scored(done, language or "en"))
         _print_rich(summary(done, language or "en"))

@@ -23,7 +23,7 @@ _WHAT_TO_DO = {
     "malformed_response": "{url} does not answer as a chat endpoint does (judge.base_url)",
     "quota": "the quota of the key is spent at {url}",
     "rate_limited": "{url} asks for fewer requests (--concurrency)",
-    "timeout": "{url} does not answer in time (judge.timeout)",
+    "timeout": "{url} does not answer in time (--judge-timeout)",
 }
 
 

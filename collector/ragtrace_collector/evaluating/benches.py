@@ -62,7 +62,7 @@ class LocalBench:
 
     async def aclose(self) -> None:
         """See :class:`Bench`."""
-        await self._made.judge.aclose()
+        await self._made.aclose()
 
 
 class PoolBench:

@@ -60,7 +60,7 @@ async def _serve(pipe: Connection, assignment: Assignment, journal: Journal | No
             for task in tuple(running):
                 task.cancel()
     finally:
-        await made.judge.aclose()
+        await made.aclose()
 
 
 async def _judge(

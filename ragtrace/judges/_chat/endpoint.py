@@ -10,12 +10,13 @@ from dataclasses import dataclass, replace
 
 import aiohttp
 
+from ragtrace.endpoint.address import chat_url, headers, proxy_of
+from ragtrace.endpoint.retrying import backoff
 from ragtrace.errors import JudgeError, JudgeTimeout, JudgeUnavailable
-from ragtrace.judges._chat.address import chat_url, headers, proxy_of
 from ragtrace.judges._chat.completion import Completion
 from ragtrace.judges._chat.limiter import Limiter, Sleep
 from ragtrace.judges._chat.options import MIN_WINDOW, ChatOptions
-from ragtrace.judges._chat.pressure import Circuit, RetryBudget, backoff
+from ragtrace.judges._chat.pressure import Circuit, RetryBudget
 from ragtrace.judges._chat.rendering import Prompt
 from ragtrace.judges._chat.traits import CAPS, Traits, learn
 from ragtrace.judges._chat.wire import Line, Refused, Transient, send

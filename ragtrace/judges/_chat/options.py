@@ -9,8 +9,8 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from ragtrace.endpoint.address import chat_url
 from ragtrace.errors import ConfigError
-from ragtrace.judges._chat.address import chat_url
 from ragtrace.model import Language
 
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import aiohttp
 
+from ragtrace.endpoint.retrying import parse_retry_after
 from ragtrace.errors import JudgeError
 from ragtrace.judges._chat.completion import Completion, read_completion
 from ragtrace.judges._chat.options import ChatOptions
-from ragtrace.judges._chat.pressure import parse_retry_after
 from ragtrace.judges._chat.rendering import Prompt, messages
 from ragtrace.judges._chat.traits import Format, Traits, is_content_filter, is_window_refusal, window_in
 

@@ -14,7 +14,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from servers.openai_chat import Answer, Chat, Http, Seen, good_reply
 
-from ragtrace.judges._chat.untraced import untraced
+from ragtrace.endpoint.untraced import untraced
 from ragtrace.judges.base import Judge, JudgeReply, Want
 from ragtrace.model import JudgedClaim, Need, Status, Support, Turn
 from ragtrace.testing import make_interaction

@@ -1,11 +1,10 @@
-"""How hard a judge leans on its endpoint: limiter, retry budget, circuit, backoff."""
+"""How hard a judge leans on its endpoint: limiter, retry budget, circuit."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import Any
 
-import pytest
 from servers.openai_chat import Http, good_reply
 
 from ragtrace.judges._chat.limiter import Limiter
@@ -16,8 +15,6 @@ from ragtrace.judges._chat.pressure import (
     Circuit,
     Concurrency,
     RetryBudget,
-    backoff,
-    parse_retry_after,
 )
 from ragtrace.judges.base import Want
 from ragtrace.testing import make_interaction
@@ -76,35 +73,6 @@ def test_the_circuit_opens_pauses_and_closes() -> None:
     assert circuit.lets_through(100.0 + PAUSE)
     assert not circuit.after_failure(200.0).lets_through(201.0)
     assert circuit.after_success().after_failure(300.0).lets_through(300.0)
-
-
-@pytest.mark.parametrize(
-    ("attempt", "retry_after", "jitter", "seconds"),
-    [(1, None, 0.0, 0.5), (2, None, 0.0, 1.0), (9, None, 0.0, 8.0), (2, None, 1.0, 0.5), (1, 3.0, 1.0, 3.0)],
-)
-def test_the_wait_doubles_unless_the_endpoint_says(
-    attempt: int, retry_after: float | None, jitter: float, seconds: float
-) -> None:
-    """Retry-After is taken as it is."""
-    assert backoff(attempt, retry_after, jitter) == seconds
-
-
-@pytest.mark.parametrize(
-    ("header", "seconds"),
-    [
-        ("2", 2.0),
-        ("0.5", 0.5),
-        ("0", 0.0),
-        (None, None),
-        ("-1", None),
-        ("inf", None),
-        ("nan", None),
-        ("Wed, 21 Oct 2026 07:28:00 GMT", None),
-    ],
-)
-def test_only_sane_seconds_are_heeded(header: str | None, seconds: float | None) -> None:
-    """Dates and nonsense are as good as none."""
-    assert parse_retry_after(header) == seconds
 
 
 async def test_no_more_than_the_limit_are_let_through(bench: Any) -> None:

@@ -1,4 +1,4 @@
-"""Keep the judge's own calls out of every trace."""
+"""Keep our own calls to a model out of every trace."""
 
 from __future__ import annotations
 

@@ -1,15 +1,10 @@
 """Base URLs as people write them."""
 
-from pathlib import Path
-from typing import Any
-
 import pytest
 
+from ragtrace.endpoint.address import chat_url, proxy_of
 from ragtrace.errors import ConfigError
-from ragtrace.judges._chat.address import chat_url, proxy_of
-from ragtrace.judges.base import Want
 from ragtrace.judges.chat import ChatOptions
-from ragtrace.testing import make_interaction
 
 
 @pytest.mark.parametrize(
@@ -49,16 +44,3 @@ def test_the_environment_names_the_proxy(monkeypatch: pytest.MonkeyPatch) -> Non
     assert proxy_of("https://host/v1") == "http://proxy:3128"
     assert proxy_of("https://inside.example/v1") is None
     assert proxy_of("http://host/v1") is None
-
-
-async def test_a_netrc_entry_neither_stops_nor_leaks(
-    bench: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A password that the machine keeps for the host is for others: our own key is what is sent."""
-    netrc = tmp_path / "netrc"
-    netrc.write_text("machine 127.0.0.1 login me password hunter2\n", encoding="utf-8")
-    monkeypatch.setenv("NETRC", str(netrc))
-    judge = bench()
-    reply = await judge.ask(make_interaction(answer="Refunds take 5 days."), Want.VERDICTS)
-    assert not reply.faults
-    assert [seen.headers["authorization"].split()[0] for seen in judge.server.requests] == ["Bearer"]

@@ -1,4 +1,4 @@
-"""Where a chat endpoint is, and what is said to it with every request."""
+"""Where an endpoint is, and what is said to it with every request."""
 
 from __future__ import annotations
 
@@ -9,31 +9,36 @@ from urllib.request import getproxies, proxy_bypass
 from ragtrace.errors import ConfigError
 
 _DEFAULT = "https://api.openai.com/v1"
-_PATH = "/chat/completions"
 _ACCOUNT = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI-Project"}
 """Environment variable → header, as OpenAI's own client sends them."""
 
 
 def chat_url(base_url: str | None) -> str:
-    """The URL of chat completions below ``base_url`` (``None`` = ``OPENAI_BASE_URL``, else OpenAI's own).
+    """The URL of chat completions: see :func:`api_url`."""
+    return api_url(base_url, "/chat/completions", "judge.base_url")
 
-    A query stays behind the path, where some gateways want a version; a base that ends in
-    ``/chat/completions`` is taken as it is.
+
+def api_url(base_url: str | None, path: str, option: str) -> str:
+    """The URL of ``path`` below ``base_url`` (``None`` = ``OPENAI_BASE_URL``, else OpenAI's own).
+
+    A query stays behind the path, where some gateways want a version; a base that ends in ``path`` is taken
+    as it is. ``option`` is what errors call the base.
 
     Raises:
-        ConfigError: it is no URL of HTTP.
+        ConfigError: it is no URL of HTTP, or holds a password.
     """
     base = base_url or os.environ.get("OPENAI_BASE_URL") or _DEFAULT
     parts = urlsplit(base.strip())
     if parts.username is not None:
-        raise ConfigError("must hold no user or password; a key goes into api_key", "judge.base_url")
+        raise ConfigError("must hold no user or password; a key goes into api_key", option)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise ConfigError(
             "must be the http:// or https:// URL of an OpenAI-compatible endpoint, such as http://localhost:8000/v1",
-            "judge.base_url",
+            option,
         )
-    path = parts.path.rstrip("/")
-    return urlunsplit(parts._replace(path=path if path.endswith(_PATH) else path + _PATH, fragment=""))
+    base_path = parts.path.rstrip("/")
+    whole = base_path if base_path.endswith(path) else base_path + path
+    return urlunsplit(parts._replace(path=whole, fragment=""))
 
 
 def headers(key: str) -> dict[str, str]:
