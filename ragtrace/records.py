@@ -66,7 +66,13 @@ def interaction_to_dict(interaction: Interaction) -> Json:
 
 def evaluation_to_dict(evaluation: Evaluation) -> Json:
     """An evaluation as a JSON object: its interaction's keys, and outcomes, claims, diagnosis, judge."""
-    return interaction_to_dict(evaluation.interaction) | {
+    return interaction_to_dict(evaluation.interaction) | judgement_to_dict(evaluation)
+
+
+def judgement_to_dict(evaluation: Evaluation) -> Json:
+    """What an evaluation says of its interaction: all of :func:`evaluation_to_dict` that is not the
+    interaction's own."""
+    return {
         "language": evaluation.language,
         "outcomes": {name: _outcome(outcome) for name, outcome in evaluation.outcomes.items()},
         "claims": [_claim(judged) for judged in evaluation.claims],

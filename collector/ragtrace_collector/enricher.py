@@ -58,8 +58,8 @@ def enrich(judged: JudgedInteraction, carriers: Carriers = Carriers()) -> Enrich
         mine = [one for one in judged.evaluations if _entry_of(one, judged) == raw.span_id.hex()]
         if carriers.openinference:
             attributes = attributes | _openinference(raw, mine)
-        events = _events(raw, mine) if carriers.span_events else []
-        return otlp.append_events(otlp.append_attributes(raw, attributes, stale), events)
+        changed = otlp.append_attributes(raw, attributes, stale)
+        return otlp.append_events(changed, _events(raw, mine)) if carriers.span_events else changed
 
     logs = tuple(_logs(judged)) if carriers.log_records else ()
     return Enriched(tuple(map(written, judged.held.spans)), logs)
@@ -84,18 +84,18 @@ def _entry_of(evaluation: Evaluation, judged: JudgedInteraction) -> str:
     return evaluation.interaction.entry_span_id or judged.held.entry_span_id
 
 
-def _additions(judged: JudgedInteraction) -> tuple[dict[str, Attributes], list[str]]:
+def _additions(judged: JudgedInteraction) -> tuple[dict[str, Attributes], frozenset[str]]:
     """Span id → attributes to write; and the keys of earlier judgements to cut out."""
     added: dict[str, Attributes] = {}
-    stale: list[str] = []
+    stale = frozenset[str]()
     for evaluation in judged.evaluations:
         added.setdefault(_entry_of(evaluation, judged), {}).update(entry_attributes(evaluation))
-        stale += stale_keys(evaluation)
+        stale |= stale_keys(evaluation)
         for span_id, attributes in retrieval_attributes(evaluation).items():
             added.setdefault(span_id, {}).update(attributes)
     for screen in judged.screens:
         added.setdefault(_entry_of(screen, judged), {}).update(screen_attributes(screen))
-        stale += stale_keys(screen)
+        stale |= stale_keys(screen)
     return added, stale
 
 

@@ -9,8 +9,8 @@ from typing import Any, Literal
 from ragtrace.errors import MalformedOtlp
 from ragtrace.model import AttributeValue
 from ragtrace_collector import otlp_schema as schema
-from ragtrace_collector.otlp_schema import text
-from ragtrace_collector.otlp_values import encode_attributes
+from ragtrace_collector.otlp_schema import parse, text
+from ragtrace_collector.otlp_values import add_attributes
 from ragtrace_collector.otlp_wire import FIXED32, FIXED64, VARINT, delimited, fields, tag
 
 _RESOURCE_SPANS, _SCOPE_SPANS, _SPANS = tag(1), tag(2), tag(2)
@@ -189,14 +189,20 @@ def append_attributes(
     Raises:
         MalformedOtlp: the span's bytes are no message.
     """
-    gone = {key.encode("utf-8", "replace") for key in (*attributes, *drop)}
-    kept = [
-        span.data[start:stop]
-        for key, start, value, stop in fields(span.data, 0, len(span.data))
-        if key != ATTRIBUTES or key_of(span.data, value, stop) not in gone
-    ]
-    added = (delimited(9, encoded) for encoded in encode_attributes(attributes))
-    return replace(span, data=b"".join((*kept, *added)))
+    added = schema.Span()
+    add_attributes(added.attributes, attributes)
+    present = set(map(text, parse(schema.KeyedSpan, span.data).attributes.key))
+    is_new = present.isdisjoint(attributes) and present.isdisjoint(drop)
+    kept = span.data if is_new else _without_attributes(span.data, {*attributes, *drop})
+    return replace(span, data=kept + added.SerializeToString())
+
+
+def _without_attributes(data: bytes, gone: Collection[str]) -> bytes:
+    return b"".join(
+        data[start:stop]
+        for key, start, value, stop in fields(data, 0, len(data))
+        if key != ATTRIBUTES or text(key_of(data, value, stop)) not in gone
+    )
 
 
 def key_of(data: bytes, at: int, end: int) -> bytes:

@@ -109,6 +109,7 @@ FramedTraceRequest = _framed(_TRACE_REQUEST)
 """Spans are bytes."""
 KeyedTraceRequest = _keyed(_TRACE_REQUEST)
 """``span.attributes.key`` lists the span's keys."""
+KeyedSpan = _keyed("trace.v1.Span")
 SurveyedTraceRequest = _surveyed(_TRACE_REQUEST)
 """``resource_spans.scope_spans.spans.attributes.key`` lists the keys of all spans of the request."""
 

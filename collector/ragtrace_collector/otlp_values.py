@@ -6,11 +6,10 @@ same. Texts that are no UTF-8 are read with U+FFFD where they break; lone surrog
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ragtrace.model import AttributeValue
-from ragtrace_collector import otlp_schema as schema
 from ragtrace_collector.otlp_schema import text
 
 _INT64 = range(-(2**63), 2**63)
@@ -33,28 +32,22 @@ def decode_attributes(attributes: Iterable[Any]) -> dict[str, AttributeValue]:
     return {text(attribute.key): decode_value(attribute.value) for attribute in attributes}
 
 
-def encode_value(value: AttributeValue) -> bytes:
-    """Plain Python → an encoded AnyValue."""
-    message = schema.AnyValue()
-    _fill(message, value)
-    encoded: bytes = message.SerializeToString()
-    return encoded
-
-
-def encode_attributes(attributes: Mapping[str, AttributeValue]) -> Iterator[bytes]:
-    """Attributes → one encoded KeyValue each, in order."""
+def add_attributes(field: Any, attributes: Mapping[str, AttributeValue]) -> None:
+    """Add ``attributes`` to the ``attributes`` field of a message, one KeyValue each, in order."""
     for key, value in attributes.items():
-        message = schema.KeyValue(key=_utf8(key))
-        _fill(message.value, value)
-        yield message.SerializeToString()
+        fill_value(field.add(key=utf8(str(key))).value, value)
 
 
-def _utf8(value: str) -> bytes:
+def utf8(value: str) -> bytes:
+    """A str → the bytes that travel."""
     return value.encode("utf-8", "replace")
 
 
-def _fill(message: Any, value: AttributeValue) -> None:
-    if value is None:
+def fill_value(message: Any, value: AttributeValue) -> None:
+    """Put plain Python into an AnyValue message."""
+    if isinstance(value, str):
+        message.string_value = utf8(str(value))
+    elif value is None:
         message.SetInParent()
     elif isinstance(value, bool):
         message.bool_value = value
@@ -66,12 +59,10 @@ def _fill(message: Any, value: AttributeValue) -> None:
         message.bytes_value = value
     elif isinstance(value, Mapping):
         message.kvlist_value.SetInParent()
-        for key, item in value.items():
-            pair = message.kvlist_value.values.add(key=_utf8(str(key)))
-            _fill(pair.value, item)
+        add_attributes(message.kvlist_value.values, value)
     elif isinstance(value, list | tuple):
         message.array_value.SetInParent()
         for item in value:
-            _fill(message.array_value.values.add(), item)
+            fill_value(message.array_value.values.add(), item)
     else:
-        message.string_value = _utf8(str(value))
+        message.string_value = utf8(str(value))

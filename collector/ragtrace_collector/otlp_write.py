@@ -8,23 +8,23 @@ from dataclasses import replace
 from ragtrace.model import AttributeValue, LogRecord, SpanEvent, SpanRecord
 from ragtrace_collector import otlp_schema as schema
 from ragtrace_collector.otlp_frames import RawSpan, append_attributes
-from ragtrace_collector.otlp_values import encode_attributes, encode_value
+from ragtrace_collector.otlp_values import add_attributes, fill_value, utf8
 from ragtrace_collector.otlp_wire import delimited
-
-
-def _utf8(value: str) -> bytes:
-    return value.encode("utf-8", "replace")
 
 
 def _encode_resource(attributes: Mapping[str, AttributeValue]) -> bytes:
     """Attributes → an encoded ResourceSpans (or ResourceLogs) with nothing but its resource."""
-    return delimited(1, b"".join(delimited(1, encoded) for encoded in encode_attributes(attributes)))
+    message = schema.ResourceSpans()
+    message.resource.SetInParent()
+    add_attributes(message.resource.attributes, attributes)
+    encoded: bytes = message.SerializeToString()
+    return encoded
 
 
 def _encode_scope(name: str, version: str) -> bytes:
     """A scope → an encoded ScopeSpans (or ScopeLogs) with nothing but its scope."""
     encoded: bytes = schema.ScopeSpans(
-        scope={"name": _utf8(name), "version": _utf8(version)}
+        scope={"name": utf8(name), "version": utf8(version)}
     ).SerializeToString()
     return encoded
 
@@ -39,7 +39,7 @@ def encode_span(record: SpanRecord, resource: bytes | None = None) -> RawSpan:
         trace_id=bytes.fromhex(record.trace_id),
         span_id=bytes.fromhex(record.span_id),
         parent_span_id=bytes.fromhex(record.parent_id or ""),
-        name=_utf8(record.name),
+        name=utf8(record.name),
         kind=record.kind,
         start_time_unix_nano=record.start_ns,
         end_time_unix_nano=record.end_ns,
@@ -50,7 +50,7 @@ def encode_span(record: SpanRecord, resource: bytes | None = None) -> RawSpan:
     )
     if record.status or record.status_message:
         message.status.code = record.status
-        message.status.message = _utf8(record.status_message)
+        message.status.message = utf8(record.status_message)
     span = RawSpan(
         message.trace_id,
         message.span_id,
@@ -64,15 +64,11 @@ def encode_span(record: SpanRecord, resource: bytes | None = None) -> RawSpan:
 
 def append_events(span: RawSpan, events: Iterable[SpanEvent]) -> RawSpan:
     """The span with ``events`` appended behind its own bytes."""
-    added = (
-        delimited(
-            11,
-            schema.SpanEvent(time_unix_nano=event.time_ns, name=_utf8(event.name)).SerializeToString()
-            + b"".join(delimited(3, encoded) for encoded in encode_attributes(event.attributes)),
-        )
-        for event in events
-    )
-    return replace(span, data=span.data + b"".join(added))
+    message = schema.Span()
+    for event in events:
+        added = message.events.add(time_unix_nano=event.time_ns, name=utf8(event.name))
+        add_attributes(added.attributes, event.attributes)
+    return replace(span, data=span.data + message.SerializeToString())
 
 
 def encode_log(record: LogRecord, resource: bytes | None = None) -> bytes:
@@ -83,15 +79,15 @@ def encode_log(record: LogRecord, resource: bytes | None = None) -> bytes:
     message = schema.LogRecord(
         trace_id=bytes.fromhex(record.trace_id),
         span_id=bytes.fromhex(record.span_id),
-        event_name=_utf8(record.event_name),
+        event_name=utf8(record.event_name),
         time_unix_nano=record.time_ns,
         observed_time_unix_nano=record.time_ns,
         flags=1,
-    ).SerializeToString()
+    )
     if record.body is not None:
-        message += delimited(5, encode_value(record.body))
-    message += b"".join(delimited(6, encoded) for encoded in encode_attributes(record.attributes))
-    scope = _encode_scope(record.scope, "") + delimited(2, message)
+        fill_value(message.body, record.body)
+    add_attributes(message.attributes, record.attributes)
+    scope = _encode_scope(record.scope, "") + delimited(2, message.SerializeToString())
     return delimited(
         1, (_encode_resource(record.resource) if resource is None else resource) + delimited(2, scope)
     )

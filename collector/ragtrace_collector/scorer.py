@@ -201,8 +201,10 @@ class Scorer:
         return known
 
     async def _remember(self, held: HeldInteraction, evaluations: Iterable[Evaluation]) -> None:
+        if self._memory is None:
+            return
         scored = {one.interaction.entry_span_id: outcomes_json(one) for one in evaluations if is_scored(one)}
-        if self._memory is not None and scored:
+        if scored:
             await self._memory.remember(self._key(held), json.dumps(scored).encode())
 
     def _key(self, held: HeldInteraction) -> str:

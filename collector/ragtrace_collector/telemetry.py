@@ -103,12 +103,17 @@ class Telemetry:
             self._metrics[row.figure] = kind(
                 PREFIX + row.figure, row.help, row.labels, registry=self.registry
             )
+        self._labelled: dict[tuple[Figure, tuple[tuple[str, str], ...]], Counter | Gauge] = {}
         self.watch(Figure.UNACCOUNTED, lambda: unaccounted(self))
 
     def count(self, figure: Figure, amount: float = 1, **labels: str) -> None:
         """Add ``amount`` to a counter, or move a level by it."""
-        metric = self._metrics[figure]
-        (metric.labels(**labels) if labels else metric).inc(amount)
+        key = figure, tuple(labels.items())
+        metric = self._labelled.get(key)
+        if metric is None:  # finding the labels costs more than counting
+            metric = self._metrics[figure]
+            metric = self._labelled[key] = metric.labels(**labels) if labels else metric
+        metric.inc(amount)
 
     def watch(self, figure: Figure, read: Callable[[], float], **labels: str) -> None:
         """Let ``read`` be asked for a level whenever it is looked at."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from ragtrace import semconv
@@ -23,7 +24,7 @@ from ragtrace.model import (
     RetrievedDocument,
     Score,
 )
-from ragtrace.records import evaluation_to_dict
+from ragtrace.records import judgement_to_dict
 
 Attributes = dict[str, Any]
 
@@ -39,18 +40,6 @@ _SUFFIXES = (
     semconv.N_TOTAL_SUFFIX,
     semconv.KEPT_RATIO_SUFFIX,
 )
-_RECORD_KEYS = (
-    "language",
-    "outcomes",
-    "claims",
-    "citations",
-    "diagnosis",
-    "judge",
-    "relevance",
-    "needs",
-    "sampling",
-)
-"""What the span does not hold already."""
 
 
 def entry_attributes(evaluation: Evaluation) -> Attributes:
@@ -106,10 +95,13 @@ def outcomes_json(evaluation: Evaluation) -> str:
 
     :func:`ragtrace.records.evaluation_from_dict` reads it back.
     """
-    record = evaluation_to_dict(evaluation)
-    kept = {key: record[key] for key in _RECORD_KEYS if record.get(key) is not None}
+    record = judgement_to_dict(evaluation)
+    kept = {key: value for key, value in record.items() if value is not None}
     kept["outcomes"] = {name: _present(outcome) for name, outcome in record["outcomes"].items()}
-    return json.dumps(kept, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return _JSON.encode(kept)
+
+
+_JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def retrieval_attributes(evaluation: Evaluation) -> dict[str, Attributes]:
@@ -124,15 +116,20 @@ def retrieval_attributes(evaluation: Evaluation) -> dict[str, Attributes]:
     }
 
 
-def stale_keys(evaluation: Evaluation) -> list[str]:
+def stale_keys(evaluation: Evaluation) -> frozenset[str]:
     """Keys that an earlier judgement may have left on the entry span, and that this one replaces."""
+    return _stale_keys(tuple(evaluation.outcomes))
+
+
+@lru_cache(maxsize=8)
+def _stale_keys(metrics: tuple[str, ...]) -> frozenset[str]:
     names = [
         f"{prefix}{metric}{suffix}"
         for prefix in (semconv.PREFIX, f"{semconv.SCREEN}.")
-        for metric in evaluation.outcomes
+        for metric in metrics
         for suffix in _SUFFIXES
     ]
-    return [
+    keys = [
         *names,
         semconv.DIAGNOSIS_PATH,
         semconv.DIAGNOSIS_STAGE,
@@ -143,6 +140,7 @@ def stale_keys(evaluation: Evaluation) -> list[str]:
         semconv.JUDGE_MODEL,
         semconv.MISSING,
     ]
+    return frozenset(keys)
 
 
 def _diagnosis_attributes(diagnosis: Diagnosis) -> Attributes:
