@@ -26,6 +26,34 @@ class Bin:
     share_true: float
 
 
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """The shares of all rows that were decided true and false, and how often rightly; ``None`` where no row
+    was."""
+
+    positive: float
+    positive_precision: float | None
+    negative: float
+    negative_precision: float | None
+
+    @property
+    def share(self) -> float:
+        """The share of all rows that were decided."""
+        return self.positive + self.negative
+
+
+def decided(labels: Sequence[bool], decisions: Sequence[bool | None]) -> Decided:
+    """What ``decisions`` made of the rows; ``None`` = left undecided."""
+    true = [label for label, decision in zip(labels, decisions, strict=True) if decision is True]
+    false = [not label for label, decision in zip(labels, decisions, strict=True) if decision is False]
+    return Decided(
+        len(true) / max(1, len(labels)),
+        sum(true) / len(true) if true else None,
+        len(false) / max(1, len(labels)),
+        sum(false) / len(false) if false else None,
+    )
+
+
 def auroc(labels: Sequence[bool], scores: Sequence[float]) -> float | None:
     """The probability that a true row scores above a false one, ties counting half."""
     positives, negatives = sum(labels), len(labels) - sum(labels)

@@ -7,9 +7,11 @@ import os
 from pathlib import Path
 
 import pytest
+from servers.openai_chat import FakeOpenAI
 
 from ragtrace_collector.cli import run
 
+BASELINES = {"overlap", "tfidf", "recipe"}
 SHARED = Path(os.environ.get("RAGTRACE_SHARED", Path(__file__).parents[3] / "shared")) / "data"
 ROWS = [
     ("The kiln reaches 1,200 degrees.", 1),
@@ -68,9 +70,55 @@ def test_word_overlap_stands_beside_the_judge(labels, capsys):
     """With --baselines each group has their AUROC over the same rows, and so has the table."""
     assert run(["agree", str(labels), "--baselines", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert set(found["groups"][0]["baselines"]) == set(found["overall"]["baselines"]) == {"overlap", "tfidf"}
+    assert set(found["groups"][0]["baselines"]) == set(found["overall"]["baselines"]) == BASELINES
     assert run(["agree", str(labels), "--baselines"]) == 0
-    assert "overlap" in capsys.readouterr().out
+    assert set(capsys.readouterr().out.split()) >= BASELINES
+
+
+def test_eighty_columns_hold_every_table(labels, capsys, monkeypatch):
+    """No column is cut, and the group keeps its name."""
+    monkeypatch.setenv("COLUMNS", "80")
+    assert run(["agree", str(labels), "--baselines"]) == 0
+    out = capsys.readouterr().out
+    assert "…" not in out
+    assert out.count("kiln") == 2
+
+
+def test_a_cascade_says_what_it_decided_without_the_model(tmp_path, capsys):
+    """Over HTTP: a copied claim, one that shares no word and is labelled true all the same, and one between
+    them. Only that one is sent; shares and precision of both sides are in the JSON and in the table."""
+    kiln = "The kiln of the pottery reaches 1,200 degrees on the second day of the firing."
+    rows = [
+        (kiln, 1),
+        ("Violinists rehearse Mozart.", 1),
+        ("The firing at the pottery lasts until Friday.", 0),
+    ]
+    path = tmp_path / "kiln.jsonl"
+    lines = [json.dumps({"contexts": [kiln], "claim": claim, "label": label}) for claim, label in rows]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    with FakeOpenAI().running() as server:
+        flags = ["agree", str(path), "--judge", "cascade", "--model", "fake", "--base-url", server.url]
+        assert run([*flags, "--json"]) == 0
+        (group,) = json.loads(capsys.readouterr().out)["groups"]
+        assert [list(seen.units.values()) for seen in server.requests] == [[rows[2][0]]]
+        assert run(flags) == 0
+    assert group["local"] == {
+        "positive": pytest.approx(1 / 3),
+        "positive_precision": 1.0,
+        "negative": pytest.approx(1 / 3),
+        "negative_precision": 0.0,
+    }
+    _, table = capsys.readouterr().out.split("Decided without the model")
+    (line,) = [line.split() for line in table.splitlines() if line.lstrip().startswith("kiln")]
+    assert line == ["kiln", "en", "66.7%", "33.3%", "100.0%", "33.3%", "0.0%"]
+
+
+def test_other_judges_decide_nothing_locally(labels, capsys):
+    """Without a cascade there is no such table, and the JSON says null."""
+    assert run(["agree", str(labels), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["overall"]["local"] is None
+    assert run(["agree", str(labels)]) == 0
+    assert "without the model" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("ending", ["png", "svg"])

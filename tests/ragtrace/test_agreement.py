@@ -6,11 +6,12 @@ import json
 
 import pytest
 
-from ragtrace.agreement import judge_row, report
+from ragtrace.agreement import report
 from ragtrace.errors import InputError
+from ragtrace.judged_rows import JudgedRow, judge_row
 from ragtrace.judges.embedded import EmbeddedJudge
-from ragtrace.labelled import read_rows
-from ragtrace.testing import ScriptedJudge
+from ragtrace.labelled import LabelledRow, read_rows
+from ragtrace.testing import ScriptedJudge, make_interaction
 
 CONTEXT = "The harbour was built in 1902 and holds forty boats."
 ROWS = [
@@ -103,3 +104,20 @@ async def test_groups_weigh_the_same(labels, tmp_path):
     found = report([await judge_row(EmbeddedJudge(), row) for row in rows])
     means = [group.ece for _, group in found.groups]
     assert found.overall.ece == pytest.approx(sum(means) / 2)
+
+
+def test_what_a_cascade_decided_counts_by_what_it_decided():
+    """Groups weigh the same: of one all is decided and half of that rightly, of the other a quarter, rightly.
+    Together five eighths are decided, and (1/2 + 1/4) / (1 + 1/4) of that rightly."""
+
+    def row(source: str, label: bool, local: bool) -> JudgedRow:
+        labelled = LabelledRow("support", label, make_interaction(), "c", {"source": source}, "en")
+        return JudgedRow(labelled, 0.9, True, local=local)
+
+    one = [row("one", True, True), row("one", False, True)]
+    other = [row("other", True, True), *[row("other", False, False)] * 3]
+    found = report([*one, *other]).overall.local
+    assert found is not None
+    assert found.share == found.positive == pytest.approx(5 / 8)
+    assert found.positive_precision == pytest.approx(3 / 5)
+    assert found.negative_precision is None

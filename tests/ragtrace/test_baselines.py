@@ -4,9 +4,10 @@ import math
 
 import pytest
 
-from ragtrace.baselines import baseline_scores, token_f1
+from ragtrace.baselines import baseline_scores
 from ragtrace.labelled import LabelledRow, Metric
 from ragtrace.model import Interaction, RetrievedDocument
+from ragtrace.overlap import token_f1
 
 
 def row(
@@ -54,6 +55,17 @@ def test_relevance_takes_the_best_document() -> None:
 
 
 def test_nothing_to_compare_scores_nothing() -> None:
-    """No words, no documents: 0, never an error."""
-    assert baseline_scores([row("support"), row("relevance")]) == [{"overlap": 0.0, "tfidf": 0.0}] * 2
+    """No words, no documents: 0, and the middle where only order means anything; never an error."""
+    nothing = {"overlap": 0.0, "tfidf": 0.0}
+    assert baseline_scores([row("support"), row("relevance")]) == [nothing | {"recipe": 0.5}, nothing]
     assert baseline_scores([]) == []
+
+
+def test_the_recipe_is_standardised_over_the_support_rows_alone() -> None:
+    """A row of another kind between them changes nothing, and has no such score."""
+    rows = [row("support", "", claim, "", "Kiln glaze hardens.") for claim in ("kiln glaze", "lion tiger")]
+    apart = baseline_scores(rows)
+    mixed = baseline_scores([rows[0], row("relevance", "kiln", "", "", "Kiln glaze hardens."), rows[1]])
+    assert mixed[0]["recipe"] == pytest.approx(apart[0]["recipe"])
+    assert mixed[0]["recipe"] > 0.5 > mixed[2]["recipe"]
+    assert "recipe" not in mixed[1]

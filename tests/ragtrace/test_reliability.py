@@ -52,3 +52,17 @@ def test_weights_balance_groups():
     weighted = reliability.reliability_table([True, False], [0.55, 0.55], [3.0, 1.0])
     repeated = reliability.reliability_table([True, True, True, False], [0.55] * 4)
     assert weighted[0].share_true == pytest.approx(repeated[0].share_true)
+
+
+def test_decided_rows_count_by_side():
+    """Of five rows two are decided true, one of them rightly; one false, rightly; two are left."""
+    found = reliability.decided([True, False, False, True, False], [True, True, False, None, None])
+    assert (found.positive, found.positive_precision) == (2 / 5, 1 / 2)
+    assert (found.negative, found.negative_precision) == (1 / 5, 1.0)
+    assert found.share == pytest.approx(3 / 5)
+
+
+def test_nothing_decided_has_no_precision():
+    """A share of 0 is known, how often it would be right is not."""
+    assert reliability.decided([True, False], [None, None]) == reliability.Decided(0.0, None, 0.0, None)
+    assert reliability.decided([], []).share == 0.0

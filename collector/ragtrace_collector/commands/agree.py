@@ -12,8 +12,9 @@ from typing import Any
 import click
 from rich.console import Console
 
-from ragtrace.agreement import JudgedRow, judge_row, report, with_baselines
+from ragtrace.agreement import report, with_baselines
 from ragtrace.errors import InputError
+from ragtrace.judged_rows import JudgedRow, judge_row
 from ragtrace.labelled import KINDS, LabelledRow, read_rows
 from ragtrace_collector.commands.judging import Judging, judge_options, make_judge
 from ragtrace_collector.commands.trouble import JUDGE_FAILED, Trouble
@@ -31,7 +32,11 @@ from ragtrace_collector.views import agreement as view
     "--by", default="source,lang", show_default=True, help="Fields to break down by, comma-separated."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--baselines", is_flag=True, help="Say beside the judge what word overlap would reach.")
+@click.option(
+    "--baselines",
+    is_flag=True,
+    help="Say beside the judge what word overlap, TF-IDF and a recipe of ten measurements reach.",
+)
 @click.option(
     "--plot", type=click.Path(path_type=Path), help="Write a reliability diagram (needs ragtrace[plot])."
 )

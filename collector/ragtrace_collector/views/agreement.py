@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from rich import box
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -23,29 +24,53 @@ _COLUMNS = (
     ("ece", "ECE"),
     ("coverage", "cov."),
 )
+_DECIDED = ("share", "supported", "rightly", "unsupported", "rightly")
 
 
 def agreement_table(report: Report, skipped: int) -> RenderableType:
-    """The report for a terminal."""
-    table = Table(title="Judge against labels", title_justify="left")
+    """The report for a terminal: agreement, and where they are known baselines and what a cascade decided."""
+    parts: list[RenderableType] = [
+        _grouped("Judge against labels", report, ("n", *(title for _, title in _COLUMNS)), _cells)
+    ]
+    if others := list(report.overall.baselines):
+        parts.append(
+            _grouped(
+                "AUROC beside what word overlap reaches",
+                report,
+                ("judge", *others),
+                lambda found: [
+                    _number(found.auroc),
+                    *(_number(found.baselines.get(name)) for name in others),
+                ],
+            )
+        )
+    if report.overall.local is not None:
+        parts.append(_grouped("Decided without the model", report, _DECIDED, _decided_cells))
+    return Group(*parts, Text(_notes(report, skipped)))
+
+
+def _grouped(
+    title: str, report: Report, columns: Sequence[str], cells: Callable[[Agreement], Sequence[str]]
+) -> Table:
+    """A table with a line for each group, and below them one for all."""
+    table = _table(title)
     fields = list(report.groups[0][0]) if report.groups else []
     for field in fields:
         table.add_column(field, overflow="fold")
-    others = list(report.overall.baselines)
-    for title in ("n", *(title for _, title in _COLUMNS), *others):
-        table.add_column(title, justify="right", no_wrap=True)
+    for column in columns:
+        table.add_column(column, justify="right", no_wrap=True)
     for keys, found in report.groups:
-        table.add_row(*keys.values(), str(found.n), *_cells(found, others))
+        table.add_row(*keys.values(), *cells(found))
     if len(report.groups) > 1:
         table.add_section()
         first = ["mean of groups", *[""] * (len(fields) - 1)] if fields else []
-        table.add_row(*first, str(report.overall.n), *_cells(report.overall, others))
-    return Group(table, Text(_notes(report, skipped)))
+        table.add_row(*first, *cells(report.overall))
+    return table
 
 
 def reliability_view(bins: tuple[Bin, ...]) -> RenderableType:
     """The reliability table: what the judge said, and how often it was so."""
-    table = Table(title="Calibration (groups weigh the same)", title_justify="left")
+    table = _table("Calibration (groups weigh the same)")
     for title in ("probability", "share of rows", "mean probability", "share true"):
         table.add_column(title, justify="right")
     total = sum(line.weight for line in bins) or 1.0
@@ -115,12 +140,27 @@ def plot(report: Report, path: Path) -> None:
     figure.savefig(path, dpi=150)
 
 
-def _cells(found: Agreement, others: Sequence[str]) -> list[str]:
-    cells = [_number(getattr(found, name)) for name, _ in _COLUMNS]
+def _table(title: str) -> Table:
+    """Narrow, so that eighty columns hold it."""
+    return Table(
+        title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True
+    )
+
+
+def _cells(found: Agreement) -> list[str]:
+    cells = [str(found.n), *(_number(getattr(found, name)) for name, _ in _COLUMNS)]
     if found.auroc is not None:
         half = ((found.auroc_high or 0.0) - (found.auroc_low or 0.0)) / 2
-        cells[0] += f" ±{half:.2f}"
-    return cells + [_number(found.baselines.get(name)) for name in others]
+        cells[1] += f" ±{half:.2f}"
+    return cells
+
+
+def _decided_cells(found: Agreement) -> list[str]:
+    local = found.local
+    if local is None:
+        return ["–"] * len(_DECIDED)
+    shares = [local.share, local.positive, local.positive_precision, local.negative, local.negative_precision]
+    return ["–" if share is None else f"{share:.1%}" for share in shares]
 
 
 def _number(value: float | None) -> str:
@@ -130,8 +170,6 @@ def _number(value: float | None) -> str:
 def _notes(report: Report, skipped: int) -> str:
     usage = report.usage
     notes = [f"pooled calibration error {_number(report.ece_pooled)}"]
-    if report.overall.baselines:
-        notes.append(f"AUROC of word overlap: {', '.join(report.overall.baselines)}")
     if usage.calls:
         notes.append(f"{usage.calls} judge calls, {usage.input_tokens} + {usage.output_tokens} tokens")
     if usage.local_claims:
