@@ -15,7 +15,7 @@ from ragtrace.text._quantity_patterns import (
     MAGNITUDE,
     ZH,
     may_hold_quantity,
-    scanner,
+    quantity_matches,
     unit_of_name,
 )
 from ragtrace.text.lexicon import english, units
@@ -47,12 +47,14 @@ class Quantity:
 @lru_cache(maxsize=8192)
 def quantities(text: str) -> tuple[Quantity, ...]:
     """The quantities of ``text``, in its order."""
-    return tuple(_scan(text)) if may_hold_quantity().search(text) else ()
+    found = tuple(_scan(text))
+    return found if found and may_hold_quantity().search(text) else ()
 
 
 def _scan(text: str) -> Iterator[Quantity]:
-    text = _BETWEEN.sub(r"\1  to ", text)
-    for match in scanner().finditer(text):
+    if "between " in text:
+        text = _BETWEEN.sub(r"\1  to ", text)
+    for match in quantity_matches(text):
         kind = match.lastgroup or "number"
         reader = _READERS.get(kind, _read_number)
         found = reader(match, text)

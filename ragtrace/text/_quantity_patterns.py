@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
 
 from ragtrace.text.lexicon import english, units
@@ -45,14 +45,53 @@ _NOT_BEFORE = {"年": "代级轻度底初末终", "分": "之公别类", "天": 
 @cache
 def may_hold_quantity() -> re.Pattern[str]:
     """A cheap first look: texts that it does not match hold no quantity."""
-    lexicon = english()
-    spoken = _any_of((*lexicon.number_words, *lexicon.magnitudes, *lexicon.ordinals, "half", "dozen", "once"))
-    return re.compile(rf"[\d一二两三四五六七八九十百千万半]|\b(?:{spoken}|twice|noon|midnight)\b")
+    listed = _any_of((*_spoken(), *english().ordinals, "once", "twice", "noon", "midnight"))
+    return re.compile(rf"[\d一二两三四五六七八九十百千万半]|\b(?:{listed})\b")
+
+
+def quantity_matches(text: str) -> Iterator[re.Match[str]]:
+    """What looks like a quantity in the normalised ``text``, in order; the name of the last group is its
+    kind.
+
+    The pattern of all quantities is a large one, so it is tried only where one can begin.
+    """
+    pattern, end = _scanner(), 0
+    for start in _starts(text):
+        match = pattern.match(text, start) if start >= end else None
+        if match is not None:
+            yield match
+            end = match.end()
+
+
+def _starts(text: str) -> Iterator[int]:
+    """Where in ``text`` a quantity can begin."""
+    listed, currencies = _first_words(), _currencies()
+    for found in _FIRST.finditer(text):
+        first = found[0]
+        if not "a" <= first[0] <= "z" or first in listed:
+            yield found.start()
+        elif (tail := first[-3:]) in currencies or (tail := first[-2:]) in currencies:
+            yield found.end() - len(tail)
+
+
+_FIRST = re.compile(rf"[a-z]+|[\d{ZH}半第每凌早上中下傍晚人$€£¥￥]")
+"""A word, or a character that a quantity can begin with."""
 
 
 @cache
-def scanner() -> re.Pattern[str]:
-    """One pass over a text: the first alternative that fits at a place is the kind of quantity there."""
+def _first_words() -> frozenset[str]:
+    return frozenset((*_spoken(), *english().months, "once", "twice", "noon", "midnight"))
+
+
+@cache
+def _currencies() -> frozenset[str]:
+    """Letters of currencies that a number follows, or a sign: ``usd 5``, ``us$5``."""
+    return frozenset(sign.rstrip("$") for sign in units()["prefixes"] if "a" <= sign[0] <= "z")
+
+
+@cache
+def _scanner() -> re.Pattern[str]:
+    """The first alternative that fits at a place is the kind of quantity there."""
     alternatives = {
         "date": _date(),
         "clock": _CLOCK,
@@ -90,6 +129,11 @@ def _date() -> str:
             rf"\b(?:{months})\b,?\s(?:of\s)?{_YEAR}(?!\d)",
         )
     )
+
+
+def _spoken() -> tuple[str, ...]:
+    lexicon = english()
+    return (*lexicon.number_words, *lexicon.magnitudes, "half", "dozen")
 
 
 def _frequency() -> str:
