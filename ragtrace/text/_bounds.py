@@ -56,8 +56,8 @@ def without_bounds(normal: str, stop: str) -> str:
     return _any_bound().sub(f" {stop} ", normal) if _any_word().search(normal) else normal
 
 
-# The engine looks for a pattern whose alternatives all begin with a letter many times faster than for one that
-# begins with an optional negation or a word boundary: these are tried only where the first kind found something.
+# A pattern whose alternatives all begin with a letter is looked for many times faster than one that begins
+# with an optional negation or a word boundary: these are tried only where the first kind found something.
 
 
 @cache

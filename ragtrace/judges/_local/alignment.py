@@ -30,13 +30,7 @@ def common_subsequence(one: Sequence[str], other: Sequence[str]) -> int:
 def best_window(weights: Mapping[str, float], length: int, corpus: Corpus) -> float:
     """The largest share of a claim's weight inside any window of ``length`` content tokens of the
     documents."""
-    hits = [
-        (offset + place, token)
-        for passage, offset in zip(corpus.passages, corpus.offsets, strict=True)
-        if not passage.vocabulary.isdisjoint(weights)
-        for place, token in enumerate(passage.tokens)
-        if token in weights
-    ]
+    hits = corpus.hits(weights)
     best = current = 0.0
     inside: Counter[str] = Counter()
     first = 0

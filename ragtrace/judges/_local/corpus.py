@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate
 
 from ragtrace.judges._local.passages import ROOT, Document, Passage
 
-_LENGTH_PENALTY = 0.12
 _GAP = 1000
 """Wider than any window, so that no window spans two documents."""
 
@@ -19,47 +17,67 @@ class Corpus:
     """What the claims and the question of one interaction are held against."""
 
     def __init__(self, documents: Sequence[Document]) -> None:
-        self.documents = tuple(documents)
-        self.passages = [passage for document in documents for passage in document.passages]
+        self.documents = tuple(document for document in documents if document.passages)
+        self.passages = [passage for document in self.documents for passage in document.passages]
+        counts = accumulate((len(document.passages) for document in self.documents), initial=0)
+        self._numbered = tuple(zip(self.documents, counts, strict=False))
 
     @cached_property
     def vocabulary(self) -> frozenset[str]:
         """The distinct content tokens."""
-        return frozenset().union(*(passage.vocabulary for passage in self.passages))
+        return frozenset().union(*(document.vocabulary for document in self.documents))
 
     @cached_property
     def words(self) -> frozenset[str]:
         """Every word as it is written, in lower case."""
-        return frozenset().union(*(passage.words for passage in self.passages))
-
-    @cached_property
-    def offsets(self) -> list[int]:
-        """Where each passage begins when all content tokens are laid end to end, documents far apart."""
-        found, place, rank = [], 0, None
-        for passage in self.passages:
-            place += _GAP * (rank is not None and passage.rank != rank)
-            found.append(place)
-            place, rank = place + len(passage.tokens), passage.rank
-        return found
-
-    @cached_property
-    def pairs(self) -> frozenset[tuple[str, str]]:
-        """Content tokens that are neighbours in a passage."""
-        return frozenset(pair for passage in self.passages for pair in pairwise(passage.tokens))
+        return frozenset().union(*(document.words for document in self.documents))
 
     @cached_property
     def text(self) -> str:
         """The normal form of all passages."""
-        return "\n".join(passage.normal for passage in self.passages)
+        return "\n".join(document.text for document in self.documents)
 
     @cached_property
-    def roots(self) -> frozenset[str]:
-        """The first letters of every content token."""
-        return frozenset(token[:ROOT] for token in self.vocabulary)
+    def lengths(self) -> tuple[float, ...]:
+        """For each passage what its worth is divided by."""
+        return tuple(length for document in self.documents for length in document.lengths)
 
     def has_root(self, token: str) -> bool:
         """Whether a word of the documents begins like ``token``: cancel and cancellation."""
-        return token[:ROOT] in self.roots
+        root = token[:ROOT]
+        return any(root in document.roots for document in self.documents)
+
+    def has_pair(self, one: str, other: str) -> bool:
+        """Whether ``one`` and ``other`` are neighbouring content tokens of a passage."""
+        return any(document.has_pair(one, other) for document in self.documents)
+
+    def holders(self, token: str) -> Iterator[int]:
+        """The indexes of the passages that hold a content token, in order."""
+        for document, first in self._numbered:
+            for number in document.holders.get(token, ()):
+                yield first + number
+
+    def hits(self, tokens: Iterable[str]) -> list[tuple[int, str]]:
+        """(place, token) wherever one of ``tokens`` stands, in order; all content tokens are laid end to end,
+        documents far apart."""
+        found: list[tuple[int, str]] = []
+        offset = 0
+        for document in self.documents:
+            places = document.places
+            found += [(offset + place, token) for token in tokens for place in places.get(token, ())]
+            offset += len(document.tokens) + _GAP
+        found.sort()
+        return found
+
+    def held(self, weights: Mapping[str, float]) -> dict[int, float]:
+        """Index of a passage → what it holds of the ``weights`` of tokens, where that is anything."""
+        found: dict[int, float] = {}
+        for document, first in self._numbered:
+            holders = document.holders
+            for token, weight in weights.items():
+                for number in holders.get(token, ()):
+                    found[first + number] = found.get(first + number, 0.0) + weight
+        return found
 
 
 @dataclass(frozen=True)
@@ -85,31 +103,19 @@ class Evidence:
 
 def find_evidence(weights: Mapping[str, float], corpus: Corpus, limit: int = 5) -> Evidence | None:
     """The passages that hold most of a claim with these token ``weights``; ``None`` where none shares any."""
-    held = _held(weights, corpus.passages)
+    held, passages = corpus.held(weights), corpus.passages
     if not held:
         return None
-    ranked = sorted(held, key=lambda index: (-_rank_value(held[index], corpus.passages[index]), index))
-    best = corpus.passages[ranked[0]]
-    missing = {token: weight for token, weight in weights.items() if token not in best.vocabulary}
-    added = _held(missing, corpus.passages) if missing else {}
-    adding = max(added, key=lambda i: (_rank_value(added[i], corpus.passages[i]), -i), default=ranked[0])
-    chosen = dict.fromkeys((ranked[0], adding, *ranked[1:4]))
-    return Evidence(
-        tuple(corpus.passages[index] for index in chosen)[:limit], held[ranked[0]] / sum(weights.values())
-    )
+    ranked = _ranked(held, corpus)
+    best = ranked[0]
+    known = passages[best].vocabulary
+    missing = {token: weight for token, weight in weights.items() if token not in known}
+    adding = next(iter(_ranked(corpus.held(missing), corpus)), best)
+    chosen = dict.fromkeys((best, adding, *ranked[1:4]))
+    return Evidence(tuple(passages[index] for index in chosen)[:limit], held[best] / sum(weights.values()))
 
 
-def _held(weights: Mapping[str, float], passages: Sequence[Passage]) -> dict[int, float]:
-    """Index of a passage → the weight that it holds, where that is anything."""
-    wanted = weights.keys()
-    found: dict[int, float] = {}
-    for index, passage in enumerate(passages):
-        shared = wanted & passage.vocabulary
-        if shared:
-            found[index] = sum(map(weights.__getitem__, shared))
-    return found
-
-
-def _rank_value(held: float, passage: Passage) -> float:
-    """What is held, less for long passages: they hold some of everything."""
-    return held / (1.0 + _LENGTH_PENALTY * math.log1p(len(passage.tokens)))
+def _ranked(held: Mapping[int, float], corpus: Corpus) -> list[int]:
+    """The indexes of passages by what they hold, long ones discounted; of equals the earlier first."""
+    lengths = corpus.lengths
+    return [index for _, index in sorted((-value / lengths[index], index) for index, value in held.items())]

@@ -77,7 +77,7 @@ def _pairs(claim: ClaimText, corpus: Corpus) -> float:
     pairs = list(pairwise(claim.tokens))
     if not pairs:
         return float(claim.tokens[0] in corpus.vocabulary)
-    return sum(pair in corpus.pairs for pair in pairs) / len(pairs)
+    return sum(corpus.has_pair(*pair) for pair in pairs) / len(pairs)
 
 
 def _alike(claim: ClaimText, evidence: Evidence, corpus: Corpus) -> float:
@@ -118,17 +118,9 @@ def _number_context(claim: ClaimText, evidence: Evidence, corpus: Corpus, missin
     numbers = [t for t in claim.weights if t[0].isdigit() and t in corpus.vocabulary]
     if not numbers:
         return evidence.coverage
-    return min(_context_of(number, claim, corpus) for number in numbers)
-
-
-def _context_of(number: str, claim: ClaimText, corpus: Corpus) -> float:
-    total = sum(claim.weights.values())
-    shares = (
-        sum(weight for token, weight in claim.weights.items() if token in passage.vocabulary) / total
-        for passage in corpus.passages
-        if number in passage.vocabulary
-    )
-    return max(shares, default=0.0)
+    held = corpus.held(claim.weights)
+    worst = min(max(held[index] for index in corpus.holders(number)) for number in numbers)
+    return worst / sum(claim.weights.values())
 
 
 def _has_name(name: str, corpus: Corpus) -> bool:

@@ -3,12 +3,14 @@ occurs."""
 
 from __future__ import annotations
 
+import math
 import re
-from collections import OrderedDict
-from collections.abc import Iterator
+from collections import OrderedDict, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
+from itertools import accumulate
 from threading import Lock
 
 from ragtrace.text.numbers import Quantity, quantities
@@ -49,14 +51,18 @@ class Passage:
         """The quantities that are written in it."""
         return quantities(self.normal)
 
+    def around(self, quantity: Quantity) -> frozenset[str]:
+        """The content tokens of the clause that ``quantity``, one of its own, stands in, without numbers."""
+        found = self._around.get(quantity.start)
+        if found is None:
+            found = self._around[quantity.start] = clause_tokens(self.normal, quantity)
+        return found
+
     @cached_property
-    def surroundings(self) -> tuple[frozenset[str], ...]:
-        """For each quantity the content tokens of its clause, without numbers."""
-        return tuple(clause_tokens(self.normal, quantity) for quantity in self.quantities)
+    def _around(self) -> dict[int, frozenset[str]]:
+        return {}
 
 
-ROOT = 5
-"""Words that are built alike share so many first letters."""
 _CLAUSE = re.compile(r"[,;:，；、：。()（）]|\s(?:and|but|while|whereas|or)\s")
 
 
@@ -72,12 +78,78 @@ def clause_tokens(normal: str, quantity: Quantity) -> frozenset[str]:
     return frozenset(token for token in content(words(normal[start:end])) if not token[0].isdigit())
 
 
-@dataclass(frozen=True)
+ROOT = 5
+"""Words that are built alike share so many first letters."""
+_LENGTH_PENALTY = 0.12
+
+
+@dataclass(frozen=True, eq=False)
 class Document:
-    """One document's passages, in order."""
+    """One document's passages, in order, with an index of their content tokens.
+
+    The index is built once, however often the document is retrieved, and makes what a claim costs hang on the
+    claim's length and not on the document's.
+    """
 
     rank: int
     passages: tuple[Passage, ...]
+
+    @cached_property
+    def tokens(self) -> tuple[str, ...]:
+        """The content tokens of all passages laid end to end; a place in a document is an index of it."""
+        return tuple(token for passage in self.passages for token in passage.tokens)
+
+    @cached_property
+    def places(self) -> Mapping[str, Sequence[int]]:
+        """Content token → the places where it stands."""
+        found: defaultdict[str, list[int]] = defaultdict(list)
+        for place, token in enumerate(self.tokens):
+            found[token].append(place)
+        return dict(found)
+
+    @cached_property
+    def holders(self) -> Mapping[str, Sequence[int]]:
+        """Content token → the numbers of the passages that hold it, in order."""
+        found: defaultdict[str, list[int]] = defaultdict(list)
+        for number, passage in enumerate(self.passages):
+            for token in passage.vocabulary:
+                found[token].append(number)
+        return dict(found)
+
+    @cached_property
+    def lengths(self) -> tuple[float, ...]:
+        """For each passage what its worth is divided by: long ones hold some of everything."""
+        return tuple(1.0 + _LENGTH_PENALTY * math.log1p(len(passage.tokens)) for passage in self.passages)
+
+    @cached_property
+    def ends(self) -> frozenset[int]:
+        """The last place of every passage."""
+        return frozenset(end - 1 for end in accumulate(len(passage.tokens) for passage in self.passages))
+
+    def has_pair(self, one: str, other: str) -> bool:
+        """Whether ``other`` is the content token behind ``one`` in a passage."""
+        tokens, ends = self.tokens, self.ends
+        return any(place not in ends and tokens[place + 1] == other for place in self.places.get(one, ()))
+
+    @cached_property
+    def vocabulary(self) -> frozenset[str]:
+        """The distinct content tokens."""
+        return frozenset(self.tokens)
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """Every word as it is written, in lower case."""
+        return frozenset(word for passage in self.passages for word in passage.words)
+
+    @cached_property
+    def roots(self) -> frozenset[str]:
+        """The first letters of every content token."""
+        return frozenset(token[:ROOT] for token in self.vocabulary)
+
+    @cached_property
+    def text(self) -> str:
+        """The normal form of all passages."""
+        return "\n".join(passage.normal for passage in self.passages)
 
 
 class Reader:
@@ -89,7 +161,7 @@ class Reader:
     def __init__(self, limit: int = 400_000) -> None:
         self._limit = limit
         self._size = 0
-        self._seen: OrderedDict[bytes, tuple[int, tuple[Passage, ...]]] = OrderedDict()
+        self._seen: OrderedDict[bytes, tuple[int, Document]] = OrderedDict()
         self._lock = Lock()
 
     def read(self, text: str, rank: int) -> Document:
@@ -98,15 +170,15 @@ class Reader:
         with self._lock:
             if key in self._seen:
                 self._seen.move_to_end(key)
-                return Document(rank, self._seen[key][1])
-        found = tuple(passages(text, rank))
+                return self._seen[key][1]
+        found = Document(rank, tuple(passages(text, rank)))
         with self._lock:
             if key not in self._seen:
                 self._seen[key] = (len(text), found)
                 self._size += len(text)
             while self._size > self._limit and len(self._seen) > 1:
                 self._size -= self._seen.popitem(last=False)[1][0]
-        return Document(rank, found)
+        return found
 
 
 def passages(text: str, rank: int) -> Iterator[Passage]:

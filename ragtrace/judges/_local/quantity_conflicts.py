@@ -108,7 +108,7 @@ def _outweighs(rival: _Match, claimed: Quantity, agreeing: Sequence[_Match]) -> 
 def _with_same_digits(claimed: Quantity, corpus: Corpus) -> Iterator[Passage]:
     """Passages outside the evidence that may state the quantity: they hold its first number."""
     for token in content(words(claimed.text))[:1]:
-        yield from islice((passage for passage in corpus.passages if token in passage.vocabulary), _FEW)
+        yield from (corpus.passages[index] for index in islice(corpus.holders(token), _FEW))
 
 
 _FEW = 3
@@ -118,12 +118,12 @@ def _matches(
     around: _Surroundings, claimed: Quantity, passages: Sequence[Passage]
 ) -> Iterator[tuple[Relation, _Match]]:
     for passage in passages:
-        for found, near_found in zip(passage.quantities, passage.surroundings, strict=True):
+        for found in passage.quantities:
             relation = compare(claimed, found)
             if relation is Relation.UNRELATED and is_same_number_of_else(claimed, found):
                 relation = Relation.CONFLICT
             if relation is not Relation.UNRELATED:
-                yield relation, _Match(_slot(around, passage, near_found), found, passage)
+                yield relation, _Match(_slot(around, passage, found), found, passage)
 
 
 def _rival(claim: ClaimText, claimed: Quantity, matches: Sequence[tuple[Relation, _Match]]) -> _Match | None:
@@ -144,10 +144,11 @@ def _discounted(match: _Match, claimed: Quantity) -> _Match:
     return match if same or len(alike) == 1 else replace(match, slot=match.slot - _OTHER_UNIT)
 
 
-def _slot(around: _Surroundings, passage: Passage, near_found: frozenset[str]) -> float:
+def _slot(around: _Surroundings, passage: Passage, found: Quantity) -> float:
     """0..1: do the claimed and the found quantity stand in the same surroundings?"""
     if not around.claim:
         return 0.0
     overall = len(around.claim & passage.vocabulary) / len(around.claim)
-    clause = len(around.clause & near_found) / len(around.clause) if around.clause else overall
+    near = around.clause
+    clause = len(near & passage.around(found)) / len(near) if near else overall
     return 0.5 * overall + 0.5 * clause
