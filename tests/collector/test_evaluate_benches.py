@@ -9,10 +9,10 @@ import pytest
 
 from ragtrace.errors import ConfigError
 from ragtrace.model import Interaction, RetrievedDocument
-from ragtrace_collector.commands.judging import make_judge
 from ragtrace_collector.evaluating.benches import LocalBench, PoolBench, processes_for, shares
 from ragtrace_collector.evaluating.measuring import Measuring, known_metrics
 from ragtrace_collector.evaluating.worker import Assignment
+from ragtrace_collector.judging import make_judge
 
 FLAGS: dict[str, Any] = {"kind": "embedded"}
 MEASURING = Measuring(known_metrics((1,), has_gold=False))

@@ -10,7 +10,7 @@ import pytest
 from servers.openai_chat import FakeOpenAI, Http, Seen, good_reply
 
 from ragtrace_collector.cli import run
-from ragtrace_collector.commands.trouble import JUDGE_FAILED, Trouble
+from ragtrace_collector.trouble import JUDGE_FAILED, Trouble
 
 CLOSED = "http://127.0.0.1:9/v1"
 KEY = "sk-very-secret"

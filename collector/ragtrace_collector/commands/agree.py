@@ -16,8 +16,8 @@ from ragtrace.agreement import report, with_baselines
 from ragtrace.errors import InputError
 from ragtrace.judged_rows import JudgedRow, judge_row
 from ragtrace.labelled import KINDS, LabelledRow, read_rows
-from ragtrace_collector.commands.judging import Judging, judge_options, make_judge
-from ragtrace_collector.commands.trouble import JUDGE_FAILED, Trouble
+from ragtrace_collector.judging import Judging, judge_options, make_judge
+from ragtrace_collector.trouble import JUDGE_FAILED, Trouble
 from ragtrace_collector.views import agreement as view
 
 

@@ -11,10 +11,10 @@ from typing import Any
 import click
 
 from ragtrace.errors import RagtraceError
-from ragtrace_collector.commands.judging import judge_options
-from ragtrace_collector.commands.trouble import JUDGE_FAILED
 from ragtrace_collector.evaluating.job import Job, prepare
 from ragtrace_collector.evaluating.report import Report
+from ragtrace_collector.judging import judge_options
+from ragtrace_collector.trouble import JUDGE_FAILED
 
 JOURNAL = Path(".ragtrace/evaluate.sqlite")
 INTERRUPTED = 130

@@ -16,10 +16,10 @@ from ragtrace.dataset import set_row
 from ragtrace.evaluation import Evaluator
 from ragtrace.model import Evaluation, Interaction, Language
 from ragtrace.records import evaluation_to_dict, interaction_to_dict
-from ragtrace_collector.commands.judging import judge_options, make_judge
-from ragtrace_collector.commands.trouble import JUDGE_FAILED, Trouble, lost_to
 from ragtrace_collector.inputs import Inputs
+from ragtrace_collector.judging import judge_options, make_judge
 from ragtrace_collector.mapping import read_mapping
+from ragtrace_collector.trouble import JUDGE_FAILED, Trouble, lost_to
 
 
 @click.command(name="score")

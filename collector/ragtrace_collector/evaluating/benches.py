@@ -12,9 +12,9 @@ from typing import Protocol
 
 from ragtrace.errors import ConfigError
 from ragtrace.model import Interaction, JudgeInfo
-from ragtrace_collector.commands.judging import Judging
 from ragtrace_collector.evaluating.measuring import Measuring
 from ragtrace_collector.evaluating.worker import Assignment, serve
+from ragtrace_collector.judging import Judging
 
 _SECONDS_TO_END = 5.0
 _AT_ONCE_A_PROCESS = 16

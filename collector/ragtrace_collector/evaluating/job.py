@@ -19,8 +19,6 @@ from ragtrace.errors import ConfigError, InputError
 from ragtrace.findings import Findings
 from ragtrace.model import Language
 from ragtrace.refusals import METRIC as REFUSAL
-from ragtrace_collector.commands.judging import make_judge
-from ragtrace_collector.commands.trouble import Trouble, lost_to
 from ragtrace_collector.evaluating.app import App, load_app
 from ragtrace_collector.evaluating.benches import Bench, LocalBench, PoolBench, cores, processes_for
 from ragtrace_collector.evaluating.gates import Gate, read_gates
@@ -30,6 +28,8 @@ from ragtrace_collector.evaluating.report import Report
 from ragtrace_collector.evaluating.run import Progress, Run
 from ragtrace_collector.evaluating.sets import open_set
 from ragtrace_collector.evaluating.worker import Assignment
+from ragtrace_collector.judging import make_judge
+from ragtrace_collector.trouble import Trouble, lost_to
 
 _FOR_POOLS = frozenset({"openai", "cascade"})
 """Judges that wait for an endpoint, and can be made anew in another process."""

@@ -13,7 +13,7 @@ from ragtrace.metrics import DEFAULT_METRICS, by_name
 from ragtrace.model import Evaluation, Interaction, Language, Status, Unscored
 from ragtrace.records import evaluation_to_dict
 from ragtrace.refusals import with_refusal
-from ragtrace_collector.commands.judging import Judging
+from ragtrace_collector.judging import Judging
 
 RECORDS = 1
 """Raised when the arithmetic, the diagnosis or the form of a record changes: kept ones are made anew then, of

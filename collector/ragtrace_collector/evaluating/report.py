@@ -10,9 +10,9 @@ from ragtrace.aggregates import Aggregate
 from ragtrace.comparison import Difference
 from ragtrace.errors import InputError
 from ragtrace.findings import Findings
-from ragtrace_collector.commands.trouble import Trouble
 from ragtrace_collector.evaluating.gates import Gate
 from ragtrace_collector.evaluating.run import Progress
+from ragtrace_collector.trouble import Trouble
 
 
 @dataclass(slots=True)

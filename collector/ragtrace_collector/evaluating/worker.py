@@ -18,9 +18,9 @@ from typing import Any
 
 from ragtrace.evaluation import Evaluator
 from ragtrace.model import Interaction
-from ragtrace_collector.commands.judging import make_judge
 from ragtrace_collector.evaluating.journal import Forgetful, Journal
 from ragtrace_collector.evaluating.measuring import Measuring
+from ragtrace_collector.judging import make_judge
 
 
 @dataclass(frozen=True, slots=True)
