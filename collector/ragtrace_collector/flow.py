@@ -10,17 +10,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from ragtrace import semconv
-from ragtrace.errors import MalformedOtlp
 from ragtrace.extract.classify import is_rag_scope
-from ragtrace.model import LogRecord
-from ragtrace_collector import otlp
-from ragtrace_collector.grouping import SeenSpan
+from ragtrace_collector.fenced import FencedTriage, ReadLogs
 from ragtrace_collector.onward import Onward
-from ragtrace_collector.otlp import Glance, Sifted, Survey
+from ragtrace_collector.otlp import Sifted, Survey
 from ragtrace_collector.outgoing import Store
 from ragtrace_collector.parking import Parking
 from ragtrace_collector.parts import FlowOptions, Parts
@@ -33,7 +30,7 @@ from ragtrace_collector.stages import (
     SpanBatch,
 )
 from ragtrace_collector.telemetry import Figure
-from ragtrace_collector.triage import Triage, unread
+from ragtrace_collector.triage import Triage
 
 _log = logging.getLogger(__name__)
 _AGAIN_AFTER = 1.0
@@ -55,7 +52,8 @@ class Flow:
         self._onward = Onward(parts, self._rescue, options.patience, clock)
         # Traces that are to be put together draw differently: none can be passed over before that.
         early = parts.sampler.early if parts.stitcher is None else lambda trace_id: None
-        self._triage = Triage(early, parts.assembler.knows, parts.stories, parts.roles)
+        triage = Triage(early, parts.assembler.knows, parts.stories, parts.roles)
+        self._triage = FencedTriage(triage, self._rescue)
         self._parking = (
             None
             if parts.store is None
@@ -124,7 +122,7 @@ class Flow:
 
     async def _take_mixed(self, item: SpanBatch, survey: Survey) -> None:
         # Before the store: a request that cannot be read must not get into it.
-        sifted = self._sift(item.body, survey)
+        sifted = self._triage.sift(item.body, survey)
         self._parts.telemetry.count(Figure.RECEIVED, survey.spans)
         has_room = self._has_room(len(item.body))
         store, parking = self._parts.store, self._parking
@@ -161,31 +159,33 @@ class Flow:
 
     def _take_back(self, item: SpanBatch, number: int) -> None:
         if item.signal is Signal.LOGS:
-            self._sort_logs(item, otlp.read_logs(item.body), number)
+            self._sort_logs(item, self._triage.logs(item.body), number)
         else:
-            self._sort(self._sift(item.body, self._triage.survey(item.body)), number)
+            self._sort(self._triage.sift(item.body, self._triage.survey(item.body)), number)
             self._onward.taken_back()
 
     async def _take_logs(self, item: SpanBatch) -> None:
         self._parts.telemetry.count(Figure.LOGS)
-        records = otlp.read_logs(item.body)
+        logs = self._triage.logs(item.body)
         has_room = self._has_room(len(item.body))
         store, parking = self._parts.store, self._parking
         if store is None or parking is None:
             if not has_room:
                 raise Refused("memory", self._options.retry_after)
-            self._sort_logs(item, records, None)
+            self._sort_logs(item, logs, None)
             return
         number = await store.put(item)
         if parking or not has_room:
             parking.add(number, 0)
         else:
-            self._sort_logs(item, records, number)
+            self._sort_logs(item, logs, number)
 
-    def _sort_logs(self, item: SpanBatch, records: Sequence[LogRecord], number: int | None) -> None:
-        """Keep for reading what may belong to RAG, send all on as it came."""
-        wanted = self._triage.wanted(records)
-        self._parts.assembler.add_logs(wanted, len(item.body) // max(len(records), 1))
+    def _sort_logs(self, item: SpanBatch, logs: ReadLogs, number: int | None) -> None:
+        """Keep what was read of it for later, send all on as it came."""
+        try:
+            self._parts.assembler.add_logs(logs.records, logs.size)
+        except Exception as error:  # noqa: BLE001  # not to be read is no harm, not to be sent is
+            self._rescue.note("logs", type(error).__name__)
         self._out.spawn(self._out.send_logs(item, number))
 
     def _has_room(self, size: int) -> bool:
@@ -203,26 +203,9 @@ class Flow:
         if refused:
             self._parts.telemetry.count(Figure.DROPPED, len(refused), reason="judge_scope")
             self._out.settle(refused)
-        seen = [self._see(one) for one in glances if one.scope != semconv.JUDGE_SCOPE]
+        seen = [self._triage.see(one) for one in glances if one.scope != semconv.JUDGE_SCOPE]
         self._onward.take_in(seen)
         self._wake.set()
-
-    def _sift(self, body: bytes, survey: Survey) -> Sifted:
-        """A request by its traces; none of them held where that raises anything but ``MalformedOtlp``."""
-        try:
-            return self._triage.sift(body, survey)
-        except MalformedOtlp:
-            raise
-        except Exception as error:  # noqa: BLE001  # not to be held is no harm, not to be sent is
-            self._rescue.note("triage", type(error).__name__)
-            return Sifted((), body, survey.spans)
-
-    def _see(self, one: Glance) -> SeenSpan:
-        try:
-            return self._triage.see(one)
-        except Exception as error:  # noqa: BLE001  # a span that cannot be read is a plain one
-            self._rescue.note("triage", type(error).__name__)
-            return unread(one)
 
     # --- on -----------------------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-Stage = Literal["triage", "assembler", "stitcher", "judging"]
+Stage = Literal["triage", "logs", "assembler", "stitcher", "judging"]
 """Where it happened: the label of the counter."""
 
 
