@@ -45,8 +45,14 @@ def agreement_table(report: Report, skipped: int) -> RenderableType:
             )
         )
     if report.overall.local is not None:
-        parts.append(_grouped("Decided without the model", report, _DECIDED, _decided_cells))
+        parts.append(decided_table(report))
     return Group(*parts, Text(_notes(report, skipped)))
+
+
+def decided_table(report: Report) -> Table:
+    """What a cascade decided: the share of all rows, and of each side its share and the share of it that is
+    right."""
+    return _grouped("Decided without the model", report, _DECIDED, _decided_cells)
 
 
 def _grouped(
@@ -136,7 +142,7 @@ def plot(report: Report, path: Path) -> None:
     lower.bar(
         [(b.low + b.high) / 2 for b in report.table], [b.weight / total for b in report.table], width=0.09
     )
-    lower.set(xlim=(0, 1), xlabel="judge's probability", ylabel="rows")
+    lower.set(xlim=(0, 1), xlabel="judge's probability", ylabel="share of rows")
     figure.savefig(path, dpi=150)
 
 
