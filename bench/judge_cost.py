@@ -14,55 +14,26 @@ import argparse
 import asyncio
 import json
 import multiprocessing
-import random
 import sys
 import threading
 import time
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
+from judge_sample import from_file, only_wanted, sample
 from servers.openai_chat import Chat, FakeOpenAI, Seen, good_reply
 
 from ragtrace.evaluation import Evaluator
 from ragtrace.judges.chat import ChatJudge, ChatOptions
 from ragtrace.model import Interaction, Status
-from ragtrace.testing import ScriptedEmbedder, make_interaction
+from ragtrace.testing import ScriptedEmbedder
 
 LIVE, WITH_REFERENCE = (2, 3_000, 700), (3, 5_000, 1_100)
 """Most calls, input tokens and output tokens of one interaction."""
 CPU_MILLISECONDS = 12.0
-WORDS = [
-    "pump",
-    "seal",
-    "valve",
-    "rotor",
-    "shift",
-    "grid",
-    "steam",
-    "panel",
-    "alarm",
-    "audit",
-    "budget",
-    "plant",
-    "inlet",
-    "outlet",
-    "region",
-    "winter",
-    "coolant",
-    "pressure",
-    "threshold",
-    "manual",
-    "committee",
-    "record",
-    "technician",
-    "interval",
-    "vibration",
-    "schedule",
-]  # a list of forty quoted words reads worse
 
 
 @dataclass(frozen=True)
@@ -96,40 +67,6 @@ def serve(pipe: Connection) -> None:
                 pipe.send(tuple(counted))
                 counted[:] = 0, 0, 0
             server.requests.clear()
-
-
-def only_wanted(reply: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
-    """What a model under a strict schema would have written of ``reply``."""
-    return {key: value for key, value in reply.items() if key in schema["properties"]}
-
-
-def sample(seed: int = 0) -> Interaction:
-    """An interaction of the sample's shape; each seed another one."""
-    rng = random.Random(seed)
-
-    def sentence() -> str:
-        return f"{' '.join(rng.choices(WORDS, k=11)).capitalize()}."
-
-    documents = []
-    for number in range(1, 6):
-        text = f"Document {number}."
-        while len(text) < 1_300:
-            text += f" {sentence()}"
-        documents.append(text)
-    stated = [document.split(". ")[3] + "." for document in documents] + [sentence()]
-    reference = [*stated[:3], sentence()]
-    return make_interaction(
-        "Which inspection interval applies to the coolant pump seal, and who must approve a revision of it?",
-        documents,
-        " ".join(stated),
-        reference=" ".join(reference),
-    )
-
-
-def from_file(path: Path) -> Interaction:
-    """The first row of a JSONL file: question, contexts, answer, ground_truth."""
-    row = json.loads(path.read_text("utf-8").splitlines()[0])
-    return make_interaction(row["question"], row["contexts"], row["answer"], reference=row["ground_truth"])
 
 
 async def cost_of(judge: ChatJudge, interaction: Interaction, pipe: Connection) -> tuple[Cost, str]:

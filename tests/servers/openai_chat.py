@@ -10,7 +10,7 @@ import json
 import re
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -21,7 +21,8 @@ ITEM = re.compile(r"^\[([b-z]{4,}):([DUQA])(\d*)([^\]]*)\] ", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Http:
-    """An HTTP answer that is no completion. ``hold``: an event to wait for before answering."""
+    """An HTTP answer that is no completion. ``hold``: an event to wait for before answering; ``parts``: a
+    chunked body, in which an event is waited for."""
 
     status: int = 200
     message: str = "no"
@@ -29,6 +30,7 @@ class Http:
     body: bytes | None = None
     code: str | None = None
     hold: threading.Event | None = None
+    parts: Iterable[bytes | threading.Event] | None = None
 
 
 @dataclass(frozen=True)
@@ -40,16 +42,22 @@ class Chat:
     refusal: str | None = None
     usage: tuple[int, int] | None = (100, 20)
     choices: bool = True
+    copies: int = 1
+    """How many choices, all the same: what a request with ``n`` asks for."""
     logprobs: list[dict[str, Any]] | None = None
     extra: dict[str, Any] = field(default_factory=dict)
+    """More keys of the message."""
+    more: dict[str, Any] = field(default_factory=dict)
+    """More keys of the body."""
 
 
 @dataclass(frozen=True)
 class Seen:
-    """A request that came: its body, its item texts by label, its headers."""
+    """A request that came: its body, its item texts by label, its headers, its path."""
 
     body: dict[str, Any]
     headers: dict[str, str]
+    path: str = ""
 
     @property
     def system(self) -> str:
@@ -168,32 +176,49 @@ class FakeOpenAI:
                 if len(raw) < length:
                     return  # the client was killed
                 body = json.loads(raw)
-                seen = Seen(body, {key.lower(): value for key, value in self.headers.items()})
+                seen = Seen(body, {key.lower(): value for key, value in self.headers.items()}, self.path)
                 answer = outer._answer(seen)
                 if isinstance(answer, Http):
                     self._refuse(answer)
                 else:
-                    self._send(200, json.dumps(_completion(answer)).encode(), ())
+                    self._send(200, completion(answer), ())
 
             def _refuse(self, answer: Http) -> None:
                 if answer.hold is not None:
                     answer.hold.wait(30)
+                if answer.parts is not None:
+                    self._send_parts(answer.status, answer.parts)
+                    return
                 body = answer.body
                 if body is None:
                     body = json.dumps({"error": {"message": answer.message, "code": answer.code}}).encode()
                 self._send(answer.status, body, answer.headers)
 
             def _send(self, status: int, body: bytes, headers: tuple[tuple[str, str], ...]) -> None:
+                fields = {"content-type": "application/json", "content-length": str(len(body))}
                 try:
-                    self.send_response(status)
-                    self.send_header("content-type", "application/json")
-                    self.send_header("content-length", str(len(body)))
-                    for name, value in headers:
+                    self.send_response_only(status)
+                    for name, value in (fields | dict(headers)).items():
                         self.send_header(name, value)
                     self.end_headers()
                     self.wfile.write(body)
+                    self.close_connection = int((fields | dict(headers))["content-length"]) != len(body)
                 except OSError:
                     pass  # the client gave up, as it should
+
+            def _send_parts(self, status: int, parts: Iterable[bytes | threading.Event]) -> None:
+                try:
+                    self.send_response_only(status)
+                    self.send_header("transfer-encoding", "chunked")
+                    self.end_headers()
+                    for part in parts:
+                        if isinstance(part, threading.Event):
+                            part.wait(30)
+                        else:
+                            self.wfile.write(b"%x\r\n%b\r\n" % (len(part), part))
+                    self.wfile.write(b"0\r\n\r\n")
+                except OSError:
+                    self.close_connection = True
 
         self._server = _Server(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}/v1"
@@ -218,7 +243,8 @@ class FakeOpenAI:
             thread.join(5)
 
 
-def _completion(answer: Chat | str | dict[str, Any]) -> dict[str, Any]:
+def completion(answer: Chat | str | dict[str, Any]) -> bytes:
+    """The body of a response that holds ``answer``."""
     if isinstance(answer, dict):
         answer = Chat(json.dumps(answer, ensure_ascii=False))
     elif isinstance(answer, str):
@@ -232,13 +258,13 @@ def _completion(answer: Chat | str | dict[str, Any]) -> dict[str, Any]:
         "object": "chat.completion",
         "created": 1,
         "model": "fake",
-        "choices": [choice] if answer.choices else [],
+        "choices": [choice | {"index": n} for n in range(answer.copies)] if answer.choices else [],
     }
     if answer.usage is not None:
-        prompt, completion = answer.usage
+        prompt, written = answer.usage
         made["usage"] = {
             "prompt_tokens": prompt,
-            "completion_tokens": completion,
-            "total_tokens": prompt + completion,
+            "completion_tokens": written,
+            "total_tokens": prompt + written,
         }
-    return made
+    return json.dumps(made | answer.more).encode()

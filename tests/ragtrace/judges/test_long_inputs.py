@@ -8,38 +8,13 @@ from typing import Any
 
 import pytest
 from servers.openai_chat import Answer, Chat, Http, Script, Seen, good_reply
+from servers.prose import filler
 
 from ragtrace.evaluation import Evaluator
 from ragtrace.judges._chat.tokens import estimate_tokens
 from ragtrace.judges.base import Want
 from ragtrace.model import Interaction, Status, Support
 from ragtrace.testing import make_interaction
-
-WORDS = [
-    "pump",
-    "seal",
-    "valve",
-    "rotor",
-    "shift",
-    "grid",
-    "steam",
-    "panel",
-    "alarm",
-    "audit",
-    "budget",
-    "plant",
-    "inlet",
-    "outlet",
-    "region",
-    "winter",
-]
-
-
-def filler(rng: random.Random, tokens: int) -> str:
-    sentences = []
-    while sum(map(len, sentences)) < tokens * 4:
-        sentences.append(" ".join(rng.choices(WORDS, k=12)).capitalize() + ".")
-    return " ".join(sentences)
 
 
 def fact(n: int) -> str:
