@@ -147,6 +147,7 @@ class Evaluator:
                 calls=usage.calls,
                 input_tokens=usage.input_tokens,
                 output_tokens=usage.output_tokens,
+                estimated_calls=usage.estimated_calls,
             ),
             claims=reply.claims,
             citations=evidence.citations,

@@ -346,7 +346,8 @@ class Diagnosis:
 
 @dataclass(frozen=True, slots=True)
 class JudgeInfo:
-    """Which judge gave the verdicts, and what it cost."""
+    """Which judge gave the verdicts, and what it cost. Of ``estimated_calls`` of the ``calls`` the endpoint
+    counted no tokens, so that theirs are estimates."""
 
     kind: str
     revision: str
@@ -354,6 +355,7 @@ class JudgeInfo:
     calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
+    estimated_calls: int = 0
 
 
 @dataclass(frozen=True, slots=True)

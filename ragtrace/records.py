@@ -99,6 +99,7 @@ def judgement_to_dict(evaluation: Evaluation) -> Json:
             "calls": evaluation.judge.calls,
             "input_tokens": evaluation.judge.input_tokens,
             "output_tokens": evaluation.judge.output_tokens,
+            "estimated_calls": evaluation.judge.estimated_calls,
         },
         "sampling": {"probability": evaluation.sampling_probability, "rule": evaluation.sampling_rule},
     }

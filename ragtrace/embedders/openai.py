@@ -10,12 +10,13 @@ import asyncio
 import json
 import os
 import random
+import time
 import weakref
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ragtrace.endpoint.address import api_url, headers, proxy_of
-from ragtrace.endpoint.retrying import backoff, parse_retry_after
+from ragtrace.endpoint.retrying import asked_pause, backoff
 from ragtrace.endpoint.untraced import untraced
 from ragtrace.errors import JudgeError, JudgeTimeout, JudgeUnavailable, MissingExtra
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 _TRANSIENT = frozenset({408, 409, 425, 429})
 _LONGEST_PAUSE = 30.0
+_MOST_BYTES_A_TEXT = 2**19
+"""More than any model's vector takes when it is written out."""
 
 
 class OpenAIEmbedder:
@@ -120,21 +123,28 @@ class OpenAIEmbedder:
     async def _request(self, texts: Sequence[str]) -> bytes:
         import aiohttp
 
+        from ragtrace.endpoint.fetching import post
+
         # Some endpoints refuse an empty text; a space is as good.
         sent = {"model": self._model, "input": [text or " " for text in texts], "encoding_format": "float"}
         try:
-            async with self._session().post(
-                self._url, data=json.dumps(sent).encode(), proxy=proxy_of(self._url)
-            ) as response:
-                said = await response.read()
+            said = await post(
+                self._session(),
+                self._url,
+                json.dumps(sent).encode(),
+                proxy_of(self._url),
+                most=_MOST_BYTES_A_TEXT * (1 + len(texts)),
+            )
+        except JudgeError as error:
+            raise JudgeError(f"embedder_{error.reason}") from error
         except TimeoutError as error:
             raise JudgeTimeout("embedder_timeout") from error
         except aiohttp.ClientError as error:
             raise JudgeUnavailable("embedder_unreachable") from error
-        if response.status >= 400:
-            pause = parse_retry_after(response.headers.get("retry-after"))
-            raise JudgeUnavailable(f"embedder_http_{response.status}", retry_after=pause)
-        return said
+        if said.status >= 400:
+            pause = asked_pause(said.headers, time.time())
+            raise JudgeUnavailable(f"embedder_http_{said.status}", retry_after=pause)
+        return said.body
 
     def _session(self) -> aiohttp.ClientSession:
         import aiohttp

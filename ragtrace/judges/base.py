@@ -47,6 +47,8 @@ class Usage:
     output_tokens: int = 0
     local_claims: int = 0
     """Claims that a cascade decided without a model."""
+    estimated_calls: int = 0
+    """Calls whose tokens the endpoint did not count, so that ours are estimates."""
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
@@ -54,6 +56,7 @@ class Usage:
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
             self.local_claims + other.local_claims,
+            self.estimated_calls + other.estimated_calls,
         )
 
 

@@ -129,7 +129,8 @@ class ChatJudge:
         if Want.QUESTIONS in request.wants and answer:
             made.append(questions_prompt(answer, self._options.questions, language, self._prompts))
         spent = sum(prompt_tokens(prompt, self._options.chars_per_token) for prompt in made)
-        return Usage(len(made), spent, sum(prompt.output_tokens for prompt in made) // 2)
+        written = sum(prompt.output_tokens for prompt in made) // 2
+        return Usage(len(made), spent, written, estimated_calls=len(made))
 
     async def aclose(self) -> None:
         """Close connections; may be called twice."""

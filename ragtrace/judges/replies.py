@@ -1,8 +1,8 @@
 """Strict reading of what a model wrote.
 
 Form is forgiven (thinking text, code fences, a cut end, numbers in strings, letter case), content never: a
-verdict outside its enum is no verdict. What cannot be read is simply not there; whoever asked sees what is
-missing and asks again.
+verdict outside its enum is no verdict, and what is said twice in two ways is not said. What cannot be read is
+simply not there; whoever asked sees what is missing and asks again.
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
-
-from pydantic_core import from_json
 
 from ragtrace.model import Support
 
@@ -28,15 +26,25 @@ _YES = {
     "0": False,
     "否": False,
 }
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*(?:"|$)|[{}\[\],]', re.DOTALL)
+"""A string, whole or broken off, or a character that gives JSON its structure."""
+_CLOSING = {"{": "}", "[": "]"}
 _MAX_STARTS = 64
 """How many opening braces are tried as the start of the object: prose with formulas must not cost seconds."""
 
 
+class Ambiguous(ValueError):
+    """A reply says the same thing twice, in two ways: which one is meant nobody knows."""
+
+
 def read_object(text: str, keys: frozenset[str]) -> tuple[dict[str, Any], bool]:
-    """The last JSON object in ``text`` that has one of ``keys``, and whether its end is missing.
+    """The JSON object in ``text`` that has some of ``keys``, and whether its end is missing.
 
     Text up to the last closing thinking tag is dropped, and thinking that never closes: what it drafts is no
-    answer. ``({}, False)`` where there is no such object.
+    answer. Several such objects are one that came in parts. ``({}, False)`` where there is none.
+
+    Raises:
+        Ambiguous: a key stands twice in one object, or in two of the objects, with different values.
     """
     stripped = text.strip()
     if stripped.startswith("{") and (whole := _load(stripped)) is not None:
@@ -44,7 +52,7 @@ def read_object(text: str, keys: frozenset[str]) -> tuple[dict[str, Any], bool]:
     answer = _THINKING_OPEN.sub("", _THINKING_END.sub("", text))
     complete = [found for found in _objects(answer) if keys & found.keys()]
     if complete:
-        return complete[-1], False
+        return _unambiguous([pair for found in complete for pair in found.items()]), False
     cut = _cut_object(answer, keys)
     return (cut, True) if cut else ({}, False)
 
@@ -106,9 +114,24 @@ def _enum_name(value: Any) -> str:
     return re.sub(r"[\s_-]+", "_", value.strip().strip(".。\"'")).upper()
 
 
+def _unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object of ``pairs``; the standard library would silently take the last of two."""
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found and found[key] != value:
+            raise Ambiguous(key)
+        found[key] = value
+    return found
+
+
+_DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_unambiguous)
+
+
 def _load(text: str) -> dict[str, Any] | None:
     try:
-        value = json.loads(text, strict=False)
+        value = _DECODER.decode(text)
+    except Ambiguous:
+        raise
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
@@ -116,12 +139,14 @@ def _load(text: str) -> dict[str, Any] | None:
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
     """Every complete outermost JSON object in ``text``."""
-    decoder, position, starts = json.JSONDecoder(strict=False), text.find("{"), 0
+    position, starts = text.find("{"), 0
     while position >= 0 and starts < _MAX_STARTS:
         starts += 1
         try:
-            value, position = decoder.raw_decode(text, position)
+            value, position = _DECODER.raw_decode(text, position)
             yield value
+        except Ambiguous:
+            raise
         except (ValueError, RecursionError):
             position += 1
         position = text.find("{", position)
@@ -130,10 +155,24 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
 def _cut_object(text: str, keys: frozenset[str]) -> dict[str, Any]:
     """What can be read of an object that breaks off; its last, incomplete part is left out."""
     for match in list(re.finditer(r"\{", text))[:_MAX_STARTS]:
-        try:
-            value = from_json(text[match.start() :], allow_partial=True)
-        except ValueError:
-            continue
-        if isinstance(value, dict) and keys & value.keys():
+        value = _load(_closed(text[match.start() :]))
+        if value is not None and keys & value.keys():
             return value
     return {}
+
+
+def _closed(text: str) -> str:
+    """JSON that breaks off, without its last, incomplete part and with its brackets closed."""
+    open_: list[str] = []
+    end, depth = 0, 0
+    for token in _TOKEN.finditer(text):
+        mark = token.group()
+        if mark in _CLOSING:
+            open_.append(_CLOSING[mark])
+        elif mark in ("}", "]"):
+            if not open_ or open_.pop() != mark:
+                return ""
+            end, depth = token.end(), len(open_)
+        elif mark == ",":
+            end, depth = token.start(), len(open_)
+    return text[:end] + "".join(reversed(open_[:depth]))

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from ragtrace.judges.replies import read_int, read_list, read_mappings
+
+_MOST_TOKENS = 2**31
+"""Counts above are nonsense, and over what attributes and databases take."""
+_ROUNDING = 1e-3
+"""By how much a logarithm of a probability may be above 0; neither NaN nor infinity is below."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +35,29 @@ class Completion:
     tokens: tuple[TokenProbability, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class InnerError:
+    """An error that came with HTTP 200: the status that it should have had, and what was said."""
+
+    status: int
+    told: Any
+
+
+def error_within(body: Mapping[str, Any]) -> InnerError | None:
+    """The error that a response body holds beside or instead of a choice, as gateways and streams do it."""
+    whole = body if body.get("object") == "error" else None
+    error = body.get("error") or _choice(body).get("error") or whole
+    if not error:
+        return None
+    code = read_int(error.get("code")) if isinstance(error, dict) else None
+    return InnerError(code if code is not None and 400 <= code < 600 else 500, error)
+
+
 def read_completion(body: Mapping[str, Any]) -> Completion:
     """The first choice of a response body, as far as it can be read."""
-    usage = _mapping(body.get("usage"))
-    choices = body.get("choices")
-    choice = _mapping(choices[0] if isinstance(choices, list) and choices else None)
+    usage, choice = _mapping(body.get("usage")), _choice(body)
     message = _mapping(choice.get("message"))
-    content = message.get("content")
-    text = content if isinstance(content, str) else ""
+    text = _text(message.get("content")) or _arguments(message)
     return Completion(
         text,
         None if text else _blocked(choice, message),
@@ -44,16 +67,38 @@ def read_completion(body: Mapping[str, Any]) -> Completion:
     )
 
 
+def _choice(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    choices = body.get("choices")
+    return _mapping(choices[0] if isinstance(choices, list) and choices else None)
+
+
+def _text(content: Any) -> str:
+    """The text of a message's content: a string, or a list of parts of which only texts count."""
+    if isinstance(content, str):
+        return content
+    parts = (part if isinstance(part, str) else _mapping(part).get("text") for part in read_list(content))
+    return "".join(part for part in parts if isinstance(part, str))
+
+
+def _arguments(message: Mapping[str, Any]) -> str:
+    """What a model wrote as arguments of a tool that nobody offered: some providers make JSON that way."""
+    calls = [_mapping(call.get("function")) for call in read_mappings(message.get("tool_calls"))]
+    given = [call.get("arguments") for call in (*calls, _mapping(message.get("function_call")))]
+    return "\n".join(each if isinstance(each, str) else json.dumps(each) for each in given if each)
+
+
 def _blocked(choice: Mapping[str, Any], message: Mapping[str, Any]) -> str | None:
     if choice.get("finish_reason") == "content_filter":
         return "content_filter"
-    return "refused" if message.get("refusal") else None
+    parts = read_mappings(message.get("content"))
+    return "refused" if message.get("refusal") or any(part.get("refusal") for part in parts) else None
 
 
 def _tokens(listed: Any) -> tuple[TokenProbability, ...]:
-    """The tokens of the reply; none at all where one of them cannot be read: their places would be wrong."""
+    """The tokens of the reply; none at all where one cannot be read, or has no probability: the places of the
+    others would be wrong."""
     try:
-        return tuple(
+        tokens = tuple(
             TokenProbability(
                 str(token["token"]),
                 float(token["logprob"]),
@@ -63,6 +108,8 @@ def _tokens(listed: Any) -> tuple[TokenProbability, ...]:
         )
     except (KeyError, TypeError, ValueError, AttributeError):
         return ()
+    logprobs = (value for token in tokens for value in (token.logprob, *(other[1] for other in token.others)))
+    return tokens if all(value <= _ROUNDING for value in logprobs) else ()
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
@@ -70,4 +117,6 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 
 def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+    """A number of tokens, also in a string; ``None`` where it cannot be one."""
+    count = read_int(value)
+    return count if count is not None and 0 < count < _MOST_TOKENS else None

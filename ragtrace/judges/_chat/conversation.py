@@ -93,7 +93,9 @@ class Conversation:
 
     def _cost(self, completion: Completion, estimate: int) -> Usage:
         written = estimate_tokens(completion.text, self._options.chars_per_token)
-        return Usage(1, completion.input_tokens or estimate, completion.output_tokens or written)
+        read, wrote = completion.input_tokens, completion.output_tokens
+        counted = read is not None and wrote is not None
+        return Usage(1, read or estimate, wrote or written, estimated_calls=0 if counted else 1)
 
     def _thresholded(self, found: Findings, task: Task) -> Findings:
         threshold = self._options.threshold
@@ -113,7 +115,7 @@ def _confused(found: Findings, task: Task) -> bool:
     That is what steering looks like, but also what a small model does that loses count of the sentences.
     Asked for keyed replies the latter recovers; the former gives itself away again.
     """
-    whole = found.problem not in ("empty_reply", "unparseable", "truncated")
+    whole = found.problem not in ("empty_reply", "unparseable", "ambiguous", "truncated")
     return bool(task.asked) and not found.canary and whole
 
 

@@ -41,7 +41,6 @@ class Endpoint:
         self._sized_cap, self._keyed = True, options.keyed
         self._window = options.window_tokens
         self._circuit, self._budget = Circuit(), RetryBudget()
-        self._last_failure = ""
         self._accesses: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Access] = (
             weakref.WeakKeyDictionary()
         )
@@ -106,15 +105,20 @@ class Endpoint:
     async def _persist(self, prompt: Prompt, deadline: float | None) -> Completion:
         attempt = 0
         while True:
-            if not self._circuit.lets_through(self._clock()):
-                raise JudgeUnavailable(f"circuit_open({self._last_failure})")
+            admitting = self._circuit.admitting(self._clock())
+            if admitting is None:
+                raise JudgeUnavailable(f"circuit_open({self._circuit.cause})")
+            self._circuit = admitting
             try:
                 completion = await self._adapt(prompt)
             except Transient as failure:
                 attempt += 1
                 await self._wait(failure, attempt, deadline)
                 continue
-            self._circuit, self._budget = self._circuit.after_success(), self._budget.earned()
+            except JudgeError:
+                self._circuit = self._circuit.after_answer()
+                raise
+            self._circuit, self._budget = self._circuit.after_answer(), self._budget.earned()
             return completion
 
     async def _adapt(self, prompt: Prompt) -> Completion:
@@ -150,9 +154,10 @@ class Endpoint:
     async def _wait(self, failure: Transient, attempt: int, deadline: float | None) -> None:
         """Wait before the next attempt, or give up."""
         now = self._clock()
-        self._last_failure = failure.reason
-        if not failure.pushed_back:
-            self._circuit = self._circuit.after_failure(now)
+        if failure.pushed_back:
+            self._circuit = self._circuit.after_push_back(now)
+        else:
+            self._circuit = self._circuit.after_failure(now, failure.reason)
         budget = self._budget.spent()
         pause = backoff(attempt, failure.retry_after, random.random())  # noqa: S311  # spreads load, no secret
         too_late = deadline is not None and now + pause >= deadline

@@ -57,24 +57,33 @@ CAPACITY = 20.0
 class Circuit:
     """Stops calling an endpoint that is down: opens after ``TRIP`` failures in a row, for ``PAUSE`` seconds.
 
-    After the pause requests pass again; the first failure opens it anew, the first success closes it.
+    After the pause one request passes as a probe. Whatever answers it closes the circuit; its failure, or
+    ``PAUSE`` seconds without a word from it, let the next probe come ``PAUSE`` seconds later. ``cause`` is
+    what the first failure of the row was: the later ones may only follow from it.
     """
 
     failures: int = 0
     open_until: float = 0.0
+    cause: str = ""
 
-    def lets_through(self, now: float) -> bool:
-        """Whether a request may be sent."""
-        return now >= self.open_until
+    def admitting(self, now: float) -> Circuit | None:
+        """The circuit once it has let a request through; ``None`` where it lets none through."""
+        if self.failures < TRIP:
+            return self
+        return replace(self, open_until=now + PAUSE) if now >= self.open_until else None
 
-    def after_success(self) -> Circuit:
-        """A reply came."""
+    def after_answer(self) -> Circuit:
+        """The endpoint answered, be it with a refusal."""
         return Circuit()
 
-    def after_failure(self, now: float) -> Circuit:
+    def after_push_back(self, now: float) -> Circuit:
+        """The endpoint asked for less load: no failure, but no proof that it is well. The next may probe."""
+        return replace(self, open_until=min(self.open_until, now))
+
+    def after_failure(self, now: float, cause: str) -> Circuit:
         """The endpoint could not be reached, or failed."""
         failures = self.failures + 1
-        return Circuit(failures, now + PAUSE if failures >= TRIP else self.open_until)
+        return Circuit(failures, now + PAUSE if failures >= TRIP else 0.0, self.cause or cause)
 
 
 TRIP = 8

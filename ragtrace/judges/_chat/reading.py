@@ -8,6 +8,7 @@ from typing import Any
 from ragtrace.judges._chat.canary import canary_holds
 from ragtrace.judges._chat.entries import Entry, Findings, Item, Task, canary_number, decoy_number
 from ragtrace.judges.replies import (
+    Ambiguous,
     is_no_claim,
     read_flag,
     read_int,
@@ -29,7 +30,10 @@ def read_findings(text: str, task: Task, confidences: Iterable[float | None] = (
     Entries that nobody asked for, repeats and values outside the enum are left out and counted. Of a cut
     reply the list that broke off is not taken for whole.
     """
-    reply, cut = read_object(text, _KEYS)
+    try:
+        reply, cut = read_object(text, _KEYS)
+    except Ambiguous:
+        return Findings(problem="ambiguous")
     last_key = next(reversed(reply), None) if cut else None
     claims, ignored, canary = _claims(reply, task, list(confidences))
     if last_key == "claims":
@@ -53,7 +57,10 @@ def read_findings(text: str, task: Task, confidences: Iterable[float | None] = (
 
 def read_questions(text: str, n: int) -> tuple[tuple[str, ...], bool | None]:
     """Call 2's reply: at most ``n`` different questions, and whether the answer is evasive."""
-    reply, _ = read_object(text, frozenset({"questions", "evasive"}))
+    try:
+        reply, _ = read_object(text, frozenset({"questions", "evasive"}))
+    except Ambiguous:
+        return (), None
     found = (read_text(value) for value in read_list(reply.get("questions")))
     return tuple(dict.fromkeys(question for question in found if question))[:n], read_flag(
         reply.get("evasive")

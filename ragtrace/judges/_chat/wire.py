@@ -6,22 +6,26 @@ Not through the openai client: it spends five times the CPU on a request, more t
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import aiohttp
 
-from ragtrace.endpoint.retrying import parse_retry_after
+from ragtrace.endpoint.fetching import Fetched, post
+from ragtrace.endpoint.retrying import asked_pause
 from ragtrace.errors import JudgeError
-from ragtrace.judges._chat.completion import Completion, read_completion
+from ragtrace.judges._chat.completion import Completion, error_within, read_completion
 from ragtrace.judges._chat.options import ChatOptions
 from ragtrace.judges._chat.rendering import Prompt, messages
+from ragtrace.judges._chat.streamed import read_stream
 from ragtrace.judges._chat.traits import Format, Traits, is_content_filter, is_window_refusal, window_in
 
 _PUSH_BACK = frozenset({429, 503, 529})
 _TRANSIENT = frozenset({408, 409, 425})
-_REFUSALS = frozenset({400, 413, 415, 422})
+_REFUSALS = frozenset({400, 415, 422})
+_TOO_LARGE = 413
 _DENIED = {401: "unauthorized", 403: "forbidden", 404: "not_found"}
 _TOP_LOGPROBS = 5
 _TOLD = ("message", "msg", "detail", "code", "param", "type")
@@ -68,24 +72,39 @@ async def send(
 
     Raises:
         Transient, Refused, WindowExceeded: see there.
-        JudgeError: no later or other request will fare better (key refused, quota, content filter).
+        JudgeError: no later or other request will fare better (key refused, quota, content filter, an answer
+            of another host or without end).
     """
     body = json.dumps(parameters(prompt, traits, options, cap)).encode()
     try:
-        async with line.session.post(line.url, data=body, proxy=line.proxy) as response:
-            said = await response.read()
-            status, retry_after = response.status, response.headers.get("retry-after")
+        said = await post(line.session, line.url, body, line.proxy)
     except TimeoutError as error:
         raise Transient("timeout") from error
     except (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError) as error:
         raise Transient("unreachable") from error
     except aiohttp.ClientError as error:
         raise Transient("malformed_response") from error
-    if status >= 400:
-        raise translated(status, _told(said), retry_after)
-    reply = _json(said)
+    return understood(said, time.time())
+
+
+def understood(said: Fetched, now: float) -> Completion:
+    """The completion that an answer holds. ``now`` is in seconds since the epoch.
+
+    Raises:
+        Transient, Refused, WindowExceeded, JudgeError: it holds none, whatever its status says.
+    """
+    reply = _json(said.body)
+    if said.status >= 400:
+        raise translated(said.status, _told(reply, said.body), asked_pause(said.headers, now))
     if not isinstance(reply, dict):
+        reply = read_stream(said.body)
+    if reply is None:
         raise Transient("malformed_response")
+    if (error := error_within(reply)) is not None:
+        message = _told({"error": error.told}, b"")
+        if is_content_filter(message):
+            raise JudgeError("content_filter")
+        raise translated(error.status, message, asked_pause(said.headers, now))
     return read_completion(reply)
 
 
@@ -112,25 +131,26 @@ def parameters(prompt: Prompt, traits: Traits, options: ChatOptions, cap: int | 
     return sent | {"messages": messages(prompt, schema_text)}
 
 
-def translated(status: int, message: str, retry_after: str | None) -> Exception:
+def translated(status: int, message: str, retry_after: float | None) -> Exception:
     """The error that an HTTP status stands for."""
-    if (status in _REFUSALS or status >= 500) and is_window_refusal(message):
-        return WindowExceeded(window_in(message))
+    names_window = (status in _REFUSALS or status >= 500) and is_window_refusal(message)
+    if names_window or status == _TOO_LARGE:
+        # With 413 a number is as likely one of bytes.
+        return WindowExceeded(window_in(message) if names_window else None)
     if status in _REFUSALS:
         return JudgeError("content_filter") if is_content_filter(message) else Refused(message)
     if status == 429 and "insufficient_quota" in message:
         return JudgeError("quota")
     if status in _PUSH_BACK:
         reason = "rate_limited" if status == 429 else "overloaded"
-        return Transient(reason, pushed_back=True, retry_after=parse_retry_after(retry_after))
+        return Transient(reason, pushed_back=True, retry_after=retry_after)
     if status >= 500 or status in _TRANSIENT:
-        return Transient("server_error", retry_after=parse_retry_after(retry_after))
+        return Transient("server_error", retry_after=retry_after)
     return JudgeError(_DENIED.get(status, "bad_request"))
 
 
-def _told(said: bytes) -> str:
+def _told(body: Any, said: bytes) -> str:
     """All that the endpoint said of an error, as one string to search: message, code, parameter."""
-    body = _json(said)
     error = body.get("error", body) if isinstance(body, dict) else body
     if isinstance(error, Mapping):
         return " ".join(str(error[name]) for name in _TOLD if error.get(name))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragtrace.endpoint.retrying import backoff, parse_retry_after
+from ragtrace.endpoint.retrying import asked_pause, backoff
 
 
 @pytest.mark.parametrize(
@@ -18,19 +18,33 @@ def test_the_wait_doubles_unless_the_endpoint_says(
     assert backoff(attempt, retry_after, jitter) == seconds
 
 
+NOW = 1_792_567_680.0
+"""2026-10-21 07:28:00 UTC."""
+
+
 @pytest.mark.parametrize(
-    ("header", "seconds"),
+    ("headers", "seconds"),
     [
-        ("2", 2.0),
-        ("0.5", 0.5),
-        ("0", 0.0),
-        (None, None),
-        ("-1", None),
-        ("inf", None),
-        ("nan", None),
-        ("Wed, 21 Oct 2026 07:28:00 GMT", None),
+        ({}, None),
+        ({"retry-after": "2"}, 2.0),
+        ({"retry-after": "0.5"}, 0.5),
+        ({"retry-after": "0"}, 0.0),
+        ({"retry-after": "-1"}, None),
+        ({"retry-after": "inf"}, None),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": ""}, None),
+        ({"retry-after": "Wed, 21 Oct 2026 07:28:05 GMT"}, 5.0),
+        ({"retry-after": "Wed, 21 Oct 2026 07:27:00 GMT"}, 0.0),
+        ({"retry-after": "Wed, 99 Oct 2026 07:28:00 GMT"}, None),
+        ({"retry-after": "Wed, 21 Oct 2026 07:28:05 GMT", "date": "Wed, 21 Oct 2026 07:28:02 GMT"}, 3.0),
+        ({"retry-after": "Wed, 21 Oct 2026 07:28:05 GMT", "date": "today"}, 5.0),
+        ({"retry-after-ms": "250", "retry-after": "1"}, 0.25),
+        ({"retry-after-ms": "many", "retry-after": "1"}, 1.0),
     ],
 )
-def test_only_sane_seconds_are_heeded(header: str | None, seconds: float | None) -> None:
-    """Dates and nonsense are as good as none."""
-    assert parse_retry_after(header) == seconds
+def test_every_form_of_a_pause_is_read_and_nonsense_is_none(
+    headers: dict[str, str], seconds: float | None
+) -> None:
+    """Seconds, a date by the endpoint's clock or ours, milliseconds where they are finer."""
+    assert asked_pause(headers, NOW) == seconds

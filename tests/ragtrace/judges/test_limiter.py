@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from typing import Any
 
+import pytest
 from servers.openai_chat import Http, good_reply
 
 from ragtrace.judges._chat.limiter import Limiter
@@ -62,17 +64,45 @@ def test_retries_are_paid_for_by_successes() -> None:
     assert budget.earned().earned().spent() is not None
 
 
-def test_the_circuit_opens_pauses_and_closes() -> None:
-    """After a row of failures nothing passes for a while; one more failure opens it anew, a success closes it."""
-    circuit = Circuit()
+def opened(now: float = 100.0) -> Circuit:
+    """A circuit that ``TRIP`` failures have opened: the first could not connect, the others were refused."""
+    circuit = Circuit().after_failure(now, "unreachable")
     for _ in range(TRIP - 1):
-        circuit = circuit.after_failure(100.0)
-    assert circuit.lets_through(100.0)
-    circuit = circuit.after_failure(100.0)
-    assert not circuit.lets_through(100.0 + PAUSE - 1)
-    assert circuit.lets_through(100.0 + PAUSE)
-    assert not circuit.after_failure(200.0).lets_through(201.0)
-    assert circuit.after_success().after_failure(300.0).lets_through(300.0)
+        assert circuit.admitting(now) == circuit
+        circuit = circuit.after_failure(now, "server_error")
+    return circuit
+
+
+def test_the_circuit_opens_and_pauses() -> None:
+    """After a row of failures nothing passes for a while; what the first of them was stays known."""
+    circuit = opened()
+    assert circuit.admitting(100.0) is None
+    assert circuit.admitting(100.0 + PAUSE - 1) is None
+    assert circuit.cause == "unreachable"
+
+
+def test_one_probe_at_a_time_passes_a_circuit_that_was_open() -> None:
+    """It fails, or is never heard of again: the next comes a pause later. It is answered: all pass."""
+    later = 100.0 + PAUSE
+    probing = opened().admitting(later)
+    assert probing is not None
+    assert probing.admitting(later) is None
+    assert probing.admitting(later + PAUSE) is not None
+    failed = probing.after_failure(later + 5, "timeout")
+    assert (failed.admitting(later + PAUSE), failed.cause) == (None, "unreachable")
+    assert failed.admitting(later + 5 + PAUSE) is not None
+    answered = probing.after_answer()
+    assert (answered.admitting(later), answered.cause) == (answered, "")
+
+
+def test_a_probe_that_is_pushed_back_lets_the_next_one_probe() -> None:
+    """It is no failure, and no proof that the endpoint is well."""
+    later = 100.0 + PAUSE
+    probing = opened().admitting(later)
+    assert probing is not None
+    again = probing.after_push_back(later + 1).admitting(later + 1)
+    assert again is not None
+    assert again.admitting(later + 1) is None
 
 
 async def test_no_more_than_the_limit_are_let_through(bench: Any) -> None:
@@ -155,3 +185,66 @@ async def test_a_sick_endpoint_sees_few_retries(bench: Any) -> None:
     for n in range(40):
         await judge.ask(make_interaction(answer=f"Refunds take {n} days."), Want.VERDICTS)
     assert len(judge.server.requests) == 40 + 20
+
+
+async def test_the_first_cause_of_an_open_circuit_is_told_until_it_closes(bench: Any) -> None:
+    """Later failures may only follow from it; after an answer it is forgotten."""
+    broken = [Http(200, body=b"<html>"), *[Http(500)] * (TRIP - 1)]
+    judge = bench(*broken, good_reply, *[Http(500)] * TRIP, attempts=1)
+
+    async def ask(*numbers: int) -> list[str]:
+        rows = [make_interaction(answer=f"Refunds take {n} days.") for n in numbers]
+        replies = [await judge.ask(row, Want.VERDICTS) for row in rows]
+        return [fault.reason for reply in replies for fault in reply.faults]
+
+    await ask(*range(TRIP))
+    assert await ask(20) == ["circuit_open(malformed_response)"]
+    judge.clock.now += PAUSE
+    assert await ask(21) == []
+    await ask(*range(30, 30 + TRIP))
+    assert await ask(40) == ["circuit_open(server_error)"]
+
+
+async def test_exactly_one_probe_is_sent_to_an_endpoint_that_was_down(bench: Any) -> None:
+    """However many wait for it to come back; its answer lets the others through again."""
+    release = threading.Event()
+    judge = bench(*[Http(500)] * TRIP, Http(500, hold=release), good_reply, attempts=1)
+    for n in range(TRIP):
+        await judge.ask(make_interaction(answer=f"Refunds take {n} days."), Want.VERDICTS)
+    judge.clock.now += PAUSE
+    crowd = [
+        asyncio.create_task(judge.ask(make_interaction(answer=f"Refunds cost {n}."), Want.VERDICTS))
+        for n in range(5)
+    ]
+    refused, waiting = await asyncio.wait(crowd, timeout=5, return_when=asyncio.FIRST_COMPLETED)
+    while len(waiting) > 1:
+        done, waiting = await asyncio.wait(waiting, timeout=5, return_when=asyncio.FIRST_COMPLETED)
+        refused |= done
+    assert {task.result().faults[0].reason for task in refused} == {"circuit_open(server_error)"}
+    release.set()
+    await asyncio.gather(*waiting)
+    assert len(judge.server.requests) == TRIP + 1
+    judge.clock.now += PAUSE
+    assert (await judge.ask(make_interaction(answer="Refunds are slow."), Want.VERDICTS)).faults == ()
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"retry-after-ms": "1500"}, 1.5),
+        ({"retry-after": "Wed, 21 Oct 2026 07:28:05 GMT", "date": "Wed, 21 Oct 2026 07:28:01 GMT"}, 4.0),
+    ],
+)
+async def test_a_pause_is_heeded_in_every_form(bench: Any, headers: dict[str, str], seconds: float) -> None:
+    """Milliseconds, and a date."""
+    judge = bench(Http(429, headers=tuple(headers.items())), good_reply)
+    assert (await judge.ask(make_interaction(), Want.VERDICTS)).faults == ()
+    assert judge.clock.slept[0] == pytest.approx(seconds)
+
+
+async def test_nobody_waits_beyond_the_deadline(bench: Any) -> None:
+    """A pause that ends after it is not begun."""
+    judge = bench(Http(429, headers=(("retry-after", "20"),)))
+    reply = await judge.ask(make_interaction(), Want.VERDICTS, deadline=judge.clock.now + 10)
+    assert [fault.reason for fault in reply.faults] == ["rate_limited"]
+    assert judge.clock.slept == []

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragtrace.judges.replies import (
+    Ambiguous,
     is_no_claim,
     read_flag,
     read_int,
@@ -35,14 +36,17 @@ TEXT = json.dumps(REPLY)
         f'<think>Is {{x}} in there? {{"claims": []}}</think>\n{TEXT}',
         f'Is it? {{"claims": []}} hmm</think>{TEXT}',
         f"<thinking>a</thinking><think>b</think>{TEXT}",
-        f'First draft: {{"claims": []}}. Final: {TEXT}',
+        f"First draft: {TEXT}. Final: {TEXT}",
+        f"\ufeff{TEXT}",
+        f'{{"relevance": []}}\n{TEXT}',
+        TEXT.replace('"unit"', '"unit": 1, "unit"'),
         f'{{not json}} {{"a": 1}} {TEXT}',
         TEXT.replace("SUPPORTED", "SUPPORTED\t"),
     ],
-    ids=range(11),
+    ids=range(14),
 )
 def test_the_object_is_found_in_whatever_surrounds_it(text: str) -> None:
-    """Fences, prose, thinking (with and without its opening tag) and drafts do not hide the reply."""
+    """Nor do fences, prose, thinking (with and without its opening tag), a byte order mark, being said twice."""
     found, cut = read_object(text, KEYS)
     assert [read_support(entry["verdict"]) for entry in found["claims"]] == [Support.SUPPORTED]
     assert not cut
@@ -67,6 +71,37 @@ def test_text_without_a_reply_gives_nothing(text: str) -> None:
     """Prose, other objects, thinking that never ends and hostile nesting are no reply, and no exception."""
     found, _ = read_object(text, KEYS)
     assert not found.get("claims")
+
+
+OTHER = TEXT.replace("SUPPORTED", "NOT_FOUND")
+TWICE = TEXT.replace('"verdict"', '"verdict": "NOT_FOUND", "verdict"')
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{TEXT} {OTHER}",
+        f"First draft: {OTHER}. Final: {TEXT}",
+        f'{{"claims": [], {TEXT[1:]}',
+        TWICE,
+        f"```json\n{TWICE}\n```",
+        TWICE[:-1],
+        TWICE[:-3] + ', "quote": "',
+    ],
+    ids=range(7),
+)
+def test_what_is_said_twice_in_two_ways_is_not_said(text: str) -> None:
+    """Nobody knows whether the first or the last is meant; a reply that breaks off is no exception."""
+    with pytest.raises(Ambiguous):
+        read_object(text, KEYS)
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
+def test_numbers_that_are_none_are_read_as_nothing(number: str) -> None:
+    """Some encoders write them although JSON has none."""
+    found, _ = read_object(f'{{"claims": [{{"unit": {number}, "helps": {number}}}]}}', KEYS)
+    (entry,) = found["claims"]
+    assert (read_int(entry["unit"]), read_flag(entry["helps"])) == (None, None)
 
 
 @pytest.mark.parametrize("length", range(1, len(TEXT)))
@@ -176,10 +211,13 @@ def test_lone_surrogates_are_dropped() -> None:
     assert read_text(7) == ""
 
 
-@given(st.text(max_size=200))
+@given(st.text(max_size=200) | st.text(alphabet='{}[]",:\\\\ac1 ', max_size=60))
 def test_no_text_raises(text: str) -> None:
     """Whatever a model writes, reading it is total."""
-    found, cut = read_object(text, KEYS)
+    try:
+        found, cut = read_object(text, KEYS)
+    except Ambiguous:
+        return
     assert isinstance(found, dict)
     assert isinstance(cut, bool)
 
