@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
-from functools import lru_cache
+from collections.abc import Iterable, Mapping
+from functools import cache, lru_cache
 
 from ragtrace.text.lexicon import chinese, english, to_simplified
 
-_CJK = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
 _WORD = re.compile(
-    r"[^\W\d_\u3400-\u9fff\uf900-\ufaff]+(?:'[a-z]+)?|\d+(?:[.,]\d+)*|[\u3400-\u9fff\uf900-\ufaff]"
+    r"[\u3400-\u9fff\uf900-\ufaff]|[^\W\d_\u3400-\u9fff\uf900-\ufaff]+(?:'[a-z]+)?|\d+(?:[.,]\d+)*"
 )
+_ASCII_WORD = re.compile(r"[A-Za-z]+(?:'[a-z]+)?|\d+(?:[.,]\d+)*")
+"""What the other pattern finds in ASCII, in a third of the time."""
 _QUOTES = {ord("’"): "'", ord("‘"): "'", ord("“"): '"', ord("”"): '"', 0xA0: " "}
 
 
@@ -25,21 +26,44 @@ def normalise(text: str) -> str:
     """NFKC (full-width forms become ASCII), straight quotes, simplified characters, lower case."""
     if text.isascii():
         return text.lower()
-    text = unicodedata.normalize("NFKC", text).translate(_QUOTES).lower()
-    return text.translate(to_simplified()) if _CJK.search(text) else text
+    text = unicodedata.normalize("NFKC", text).lower()
+    table, rewritten = _rewriting()
+    return text.translate(table) if rewritten.search(text) else text
+
+
+@cache
+def _rewriting() -> tuple[Mapping[int, str], re.Pattern[str]]:
+    """What is written otherwise, for ``str.translate``, and a pattern that finds whether there is any: most
+    texts have none, and translating looks every character up."""
+    table = {**to_simplified(), **_QUOTES}
+    return table, re.compile(f"[{re.escape(''.join(map(chr, table)))}]")
 
 
 def words(normal: str) -> list[str]:
     """All tokens of a normalised text: words, numbers (thousands separators dropped), Chinese characters."""
-    return _WORD.findall(normal)
+    return (_ASCII_WORD if normal.isascii() else _WORD).findall(normal)
 
 
 def content(tokens: Iterable[str]) -> list[str]:
     """The content tokens among ``tokens``: stop words out, words as stems, number words as digits."""
-    return [stem for token in tokens if (stem := _content(token))]
+    return list(filter(None, map(_contents.__getitem__, tokens)))
 
 
-@lru_cache(maxsize=65536)
+class _Contents(dict[str, str]):
+    """Token → its content token, ``""`` where it has none. Looked up for every word of every text, hence a
+    dictionary, which answers in half the time of a cached function; when it is full, it begins anew."""
+
+    def __missing__(self, token: str) -> str:
+        if len(self) >= _MOST_TOKENS:
+            self.clear()
+        found = self[token] = _content(token)
+        return found
+
+
+_MOST_TOKENS = 65_536
+_contents = _Contents()
+
+
 def _content(token: str) -> str:
     first = token[0]
     if first > "\u2fff":

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from ragtrace.judges._local.corpus import Corpus
+from ragtrace.judges._local.passages import Document
 
 
 def common_subsequence(one: Sequence[str], other: Sequence[str]) -> int:
@@ -19,25 +20,35 @@ def common_subsequence(one: Sequence[str], other: Sequence[str]) -> int:
         masks[token] |= 1 << place
     full = (1 << len(one)) - 1
     row = full
-    for token in other:
-        mask = masks.get(token)
-        if mask is not None:
-            matched = row & mask
-            row = ((row + matched) | (row - matched)) & full
-    return len(one) - row.bit_count()
+    for mask in [masks[token] for token in other if token in masks]:
+        matched = row & mask
+        row = (row + matched) | (row - matched)
+    return len(one) - (row & full).bit_count()
 
 
 def best_window(weights: Mapping[str, float], length: int, corpus: Corpus) -> float:
-    """The largest share of a claim's weight inside any window of ``length`` content tokens of the
-    documents."""
-    hits = corpus.hits(weights)
+    """The largest share of a claim's weight inside any window of ``length`` content tokens of a document."""
+    total = sum(weights.values())
+    best = 0.0
+    for document in corpus.documents:
+        if best < total:
+            best = max(best, _best_window_of(weights, length, document, best))
+    return best / total
+
+
+def _best_window_of(weights: Mapping[str, float], length: int, document: Document, enough: float) -> float:
+    """The largest weight inside a window of one document; 0 where it cannot be more than ``enough``."""
+    places = document.places
+    if sum([weight for token, weight in weights.items() if token in places]) <= enough:
+        return 0.0
+    hits = sorted([(place, token) for token in weights for place in places.get(token, ())])
     best = current = 0.0
-    inside: Counter[str] = Counter()
+    inside = dict.fromkeys(weights, 0)
     first = 0
     for place, token in hits:
-        inside[token] += 1
-        if inside[token] == 1:
+        if not inside[token]:
             current += weights[token]
+        inside[token] += 1
         while place - hits[first][0] >= length:
             gone = hits[first][1]
             inside[gone] -= 1
@@ -45,7 +56,7 @@ def best_window(weights: Mapping[str, float], length: int, corpus: Corpus) -> fl
                 current -= weights[gone]
             first += 1
         best = max(best, current)
-    return best / sum(weights.values())
+    return best
 
 
 def cosine(one: Mapping[str, float], other: Mapping[str, float]) -> float:

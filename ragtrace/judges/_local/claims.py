@@ -18,7 +18,7 @@ from ragtrace.text.numbers import Quantity, quantities
 from ragtrace.text.tokens import content, normalise, words
 
 _CAPITAL = re.compile(r"(?<![.!?:]\s)(?<!^)(?<![\w'])[A-Z][\w'&-]*")
-_LEADING_ARTICLE = re.compile(r"^\W+")
+_CLAUSE_ENDS = re.compile(r"[，,；;](?!\d{3})")
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,11 @@ class ClaimText:
         """Capitalised words that neither begin a sentence nor are units (MB), in lower case."""
         found = (match[0].lower().removesuffix("'s") for match in _CAPITAL.finditer(self.text))
         return tuple(name for name in found if name not in english().stop and name not in unit_of_name())
+
+    @cached_property
+    def clauses(self) -> tuple[ClaimText, ...]:
+        """Its clauses, each as a claim."""
+        return tuple(read_claim(part) for part in _CLAUSE_ENDS.split(self.text))
 
     @cached_property
     def negations(self) -> int:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 
 from ragtrace.judges._local.passages import ROOT, Document, Passage
-
-_GAP = 1000
-"""Wider than any window, so that no window spans two documents."""
 
 
 class Corpus:
@@ -38,45 +35,37 @@ class Corpus:
         return "\n".join(document.text for document in self.documents)
 
     @cached_property
-    def lengths(self) -> tuple[float, ...]:
+    def lengths(self) -> list[float]:
         """For each passage what its worth is divided by."""
-        return tuple(length for document in self.documents for length in document.lengths)
+        return [length for document in self.documents for length in document.lengths]
 
     def has_root(self, token: str) -> bool:
         """Whether a word of the documents begins like ``token``: cancel and cancellation."""
         root = token[:ROOT]
         return any(root in document.roots for document in self.documents)
 
-    def has_pair(self, one: str, other: str) -> bool:
-        """Whether ``one`` and ``other`` are neighbouring content tokens of a passage."""
-        return any(document.has_pair(one, other) for document in self.documents)
+    def has_pair(self, pair: tuple[str, str]) -> bool:
+        """Whether two content tokens are neighbours in a passage."""
+        return any(pair in document.pairs for document in self.documents)
 
     def holders(self, token: str) -> Iterator[int]:
         """The indexes of the passages that hold a content token, in order."""
         for document, first in self._numbered:
-            for number in document.holders.get(token, ()):
+            for number in document.holders(token):
                 yield first + number
-
-    def hits(self, tokens: Iterable[str]) -> list[tuple[int, str]]:
-        """(place, token) wherever one of ``tokens`` stands, in order; all content tokens are laid end to end,
-        documents far apart."""
-        found: list[tuple[int, str]] = []
-        offset = 0
-        for document in self.documents:
-            places = document.places
-            found += [(offset + place, token) for token in tokens for place in places.get(token, ())]
-            offset += len(document.tokens) + _GAP
-        found.sort()
-        return found
 
     def held(self, weights: Mapping[str, float]) -> dict[int, float]:
         """Index of a passage → what it holds of the ``weights`` of tokens, where that is anything."""
         found: dict[int, float] = {}
         for document, first in self._numbered:
-            holders = document.holders
+            places, homes = document.places, document.homes
             for token, weight in weights.items():
-                for number in holders.get(token, ()):
-                    found[first + number] = found.get(first + number, 0.0) + weight
+                before = -1
+                for place in places.get(token, ()):
+                    number = homes[place]
+                    if number != before:  # a passage that holds it twice holds it
+                        found[first + number] = found.get(first + number, 0.0) + weight
+                        before = number
         return found
 
 
@@ -118,4 +107,4 @@ def find_evidence(weights: Mapping[str, float], corpus: Corpus, limit: int = 5) 
 def _ranked(held: Mapping[int, float], corpus: Corpus) -> list[int]:
     """The indexes of passages by what they hold, long ones discounted; of equals the earlier first."""
     lengths = corpus.lengths
-    return [index for _, index in sorted((-value / lengths[index], index) for index, value in held.items())]
+    return [index for _, index in sorted([(-value / lengths[index], index) for index, value in held.items()])]

@@ -34,10 +34,8 @@ class Estimate:
 
     def total(self, features: Mapping[str, float]) -> float:
         """The sum of the standardised features."""
-        return sum(
-            max(-CLIP, min(CLIP, (features[name] - mean) / deviation))
-            for name, (mean, deviation) in self.scales.items()
-        )
+        values = [(features[name] - mean) / deviation for name, (mean, deviation) in self.scales.items()]
+        return sum([-CLIP if value < -CLIP else CLIP if value > CLIP else value for value in values])
 
     def probability(self, features: Mapping[str, float]) -> float:
         """The calibrated probability, within :data:`SUREST` of 0 and 1."""

@@ -77,7 +77,7 @@ def _pairs(claim: ClaimText, corpus: Corpus) -> float:
     pairs = list(pairwise(claim.tokens))
     if not pairs:
         return float(claim.tokens[0] in corpus.vocabulary)
-    return sum(corpus.has_pair(*pair) for pair in pairs) / len(pairs)
+    return sum(corpus.has_pair(pair) for pair in pairs) / len(pairs)
 
 
 def _alike(claim: ClaimText, evidence: Evidence, corpus: Corpus) -> float:

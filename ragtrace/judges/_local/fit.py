@@ -50,14 +50,15 @@ def read_answer(text: str) -> Answer:
     return Answer(Corpus((Reader(0).read(text, 1),)))
 
 
-def answer_fit(need: NeedText, answer: Answer, corpus: Corpus | None) -> Fit:
-    """Hold the whole ``answer`` against one ``need``; ``corpus`` holds the documents, where there are any."""
+def answer_fit(need: NeedText, answer: Answer, documents: tuple[Corpus, Sequence[int]] | None) -> Fit:
+    """Hold the whole ``answer`` against one ``need``; ``documents`` are a corpus and its passages that are
+    :func:`nearest` to the need, where there are any."""
     direct = coverage(need, known_tokens(need, answer.corpus))
-    bridge = _bridge(need, answer.vocabulary, corpus) if corpus is not None else direct
+    bridge = _bridge(need, answer.vocabulary, *documents) if documents is not None else direct
     return Fit(direct, bridge, gives_kind(need.kind, (answer.corpus.text,)))
 
 
-def _bridge(need: NeedText, vocabulary: frozenset[str], corpus: Corpus) -> float:
+def _bridge(need: NeedText, vocabulary: frozenset[str], corpus: Corpus, near: Sequence[int]) -> float:
     """How much of the answer's own content stands near the question's, against the best passage anywhere."""
     own = vocabulary - set(need.tokens)
     if not own or not corpus.passages:
@@ -66,7 +67,6 @@ def _bridge(need: NeedText, vocabulary: frozenset[str], corpus: Corpus) -> float
     best = max(held)
     if not best:
         return 0.0
-    near = _near(need, corpus)
     ranks = {corpus.passages[index].rank for index in near}
     beside = (held[index] for index, passage in enumerate(corpus.passages) if passage.rank in ranks)
     return max([_BESIDE * max(beside, default=0.0), *(held[index] for index in near)]) / best
@@ -76,7 +76,7 @@ _BESIDE = 0.6
 """What it counts to be in the same document as the passage that is nearest to the question."""
 
 
-def _near(need: NeedText, corpus: Corpus) -> Sequence[int]:
+def nearest(need: NeedText, corpus: Corpus) -> Sequence[int]:
     """Indexes of the passages that hold most of the need: all within a tenth of the best."""
     scores = [share_held(need, passage) for passage in corpus.passages]
     best = max(scores, default=0.0)

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections import OrderedDict, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
-from itertools import accumulate
+from itertools import chain, pairwise
 from threading import Lock
 
 from ragtrace.text.numbers import Quantity, quantities
@@ -83,73 +83,55 @@ ROOT = 5
 _LENGTH_PENALTY = 0.12
 
 
-@dataclass(frozen=True, eq=False)
 class Document:
     """One document's passages, in order, with an index of their content tokens.
 
     The index is built once, however often the document is retrieved, and makes what a claim costs hang on the
     claim's length and not on the document's.
+
+    ``tokens`` are the content tokens of all passages laid end to end; a place in the document is an index of
+    it. ``places`` maps a token to the places where it stands, ``homes`` a place to the number of its passage.
+    ``lengths`` are, for each passage, what its worth is divided by: long ones hold some of everything.
     """
 
-    rank: int
-    passages: tuple[Passage, ...]
-
-    @cached_property
-    def tokens(self) -> tuple[str, ...]:
-        """The content tokens of all passages laid end to end; a place in a document is an index of it."""
-        return tuple(token for passage in self.passages for token in passage.tokens)
-
-    @cached_property
-    def places(self) -> Mapping[str, Sequence[int]]:
-        """Content token → the places where it stands."""
-        found: defaultdict[str, list[int]] = defaultdict(list)
+    def __init__(self, rank: int, passages: Sequence[Passage]) -> None:
+        self.rank, self.passages = rank, tuple(passages)
+        self.tokens = tuple(chain.from_iterable(passage.tokens for passage in self.passages))
+        self.homes = [number for number, passage in enumerate(self.passages) for _ in passage.tokens]
+        self.lengths = [1.0 + _LENGTH_PENALTY * math.log1p(len(passage.tokens)) for passage in self.passages]
+        self.places: dict[str, list[int]] = {token: [] for token in self.tokens}
         for place, token in enumerate(self.tokens):
-            found[token].append(place)
-        return dict(found)
+            self.places[token].append(place)
+
+    def holders(self, token: str) -> list[int]:
+        """The numbers of the passages that hold a content token, in order."""
+        homes = self.homes
+        return list(dict.fromkeys([homes[place] for place in self.places.get(token, ())]))
 
     @cached_property
-    def holders(self) -> Mapping[str, Sequence[int]]:
-        """Content token → the numbers of the passages that hold it, in order."""
-        found: defaultdict[str, list[int]] = defaultdict(list)
-        for number, passage in enumerate(self.passages):
-            for token in passage.vocabulary:
-                found[token].append(number)
-        return dict(found)
-
-    @cached_property
-    def lengths(self) -> tuple[float, ...]:
-        """For each passage what its worth is divided by: long ones hold some of everything."""
-        return tuple(1.0 + _LENGTH_PENALTY * math.log1p(len(passage.tokens)) for passage in self.passages)
-
-    @cached_property
-    def ends(self) -> frozenset[int]:
-        """The last place of every passage."""
-        return frozenset(end - 1 for end in accumulate(len(passage.tokens) for passage in self.passages))
-
-    def has_pair(self, one: str, other: str) -> bool:
-        """Whether ``other`` is the content token behind ``one`` in a passage."""
-        tokens, ends = self.tokens, self.ends
-        return any(place not in ends and tokens[place + 1] == other for place in self.places.get(one, ()))
+    def pairs(self) -> frozenset[tuple[str, str]]:
+        """The neighbouring content tokens of every passage."""
+        return frozenset(chain.from_iterable(pairwise(passage.tokens) for passage in self.passages))
 
     @cached_property
     def vocabulary(self) -> frozenset[str]:
         """The distinct content tokens."""
-        return frozenset(self.tokens)
+        return frozenset(self.places)
 
     @cached_property
     def words(self) -> frozenset[str]:
         """Every word as it is written, in lower case."""
-        return frozenset(word for passage in self.passages for word in passage.words)
+        return frozenset(chain.from_iterable(passage.words for passage in self.passages))
 
     @cached_property
     def roots(self) -> frozenset[str]:
         """The first letters of every content token."""
-        return frozenset(token[:ROOT] for token in self.vocabulary)
+        return frozenset([token[:ROOT] for token in self.places])
 
     @cached_property
     def text(self) -> str:
         """The normal form of all passages."""
-        return "\n".join(passage.normal for passage in self.passages)
+        return "\n".join([passage.normal for passage in self.passages])
 
 
 class Reader:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -45,6 +46,11 @@ class NeedText:
         """Content token → weight: longer words say more, a Chinese character counts one."""
         return {token: token_weight(token) for token in self.tokens}
 
+    @cached_property
+    def weight(self) -> float:
+        """The weight of all its tokens."""
+        return sum(self.weights.values())
+
 
 def read_question(question: str) -> NeedText:
     """The whole ``question`` as one need."""
@@ -64,12 +70,12 @@ def split_needs(question: str) -> tuple[NeedText, ...]:
 
 def share_held(need: NeedText, passage: Passage) -> float:
     """The share of the need's weight that ``passage`` holds, synonyms counting in full."""
-    held = {need.forms[form] for form in need.forms.keys() & passage.vocabulary}
+    forms, weights = need.forms, need.weights
+    held = {forms[form] for form in forms.keys() & passage.vocabulary}
     for token, others in need.alternatives.items():
-        if token in need.weights and any(other in passage.normal for other in others):
+        if token in weights and any(other in passage.normal for other in others):
             held.add(token)
-    total = sum(need.weights.values())
-    return sum(need.weights[token] for token in held) / total if total else 0.0
+    return math.fsum([weights[token] for token in held]) / need.weight if held else 0.0
 
 
 def token_weight(token: str) -> float:

@@ -35,13 +35,13 @@ def relevance_features(need: NeedText, corpus: Corpus, known: Mapping[str, float
 def known_tokens(need: NeedText, corpus: Corpus) -> Mapping[str, float]:
     """Which tokens of ``need`` the documents hold: 1 as they stand, less by a synonym or a word built
     alike."""
-    vocabulary, text = corpus.vocabulary, corpus.text
+    vocabulary = corpus.vocabulary
     found: dict[str, float] = {}
     for token in need.tokens:
         if token in vocabulary:
             found[token] = 1.0
         elif any(other in vocabulary for other in synonyms().get(token, ())) or any(
-            other in text for other in need.alternatives.get(token, ())
+            other in corpus.text for other in need.alternatives.get(token, ())
         ):
             found[token] = _SYNONYM
         elif token[0].isalpha() and token.isascii() and len(token) >= _ROOT and corpus.has_root(token):
@@ -55,12 +55,9 @@ _ROOT = 4
 
 def coverage(need: NeedText, known: Mapping[str, float]) -> float:
     """The share of the need's weight that is ``known``."""
-    total = sum(need.weights.values())
-    return (
-        sum(weight * known.get(token, 0.0) for token, weight in need.weights.items()) / total
-        if total
-        else 0.0
-    )
+    if not known:
+        return 0.0
+    return sum([weight * known.get(token, 0.0) for token, weight in need.weights.items()]) / need.weight
 
 
 _MEASURED = frozenset(["length", "mass", "volume", "area", "data", "speed", "temperature"])

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 
-from ragtrace.judges._local.claims import ClaimText, read_claim
+from ragtrace.judges._local.claims import ClaimText
 from ragtrace.judges._local.conflicts import Conflict
 from ragtrace.judges._local.contradictions import find_conflict, find_other_restriction
 from ragtrace.judges._local.corpus import Corpus, Evidence, find_evidence
@@ -53,7 +52,7 @@ def judge_claim(claim: ClaimText, corpus: Corpus) -> Finding:
     found = _judge_whole(claim, corpus)
     if found.support is Support.CONTRADICTED or claim.language != "zh":
         return found
-    clauses = [read_claim(part) for part in _CLAUSE_ENDS.split(claim.text)]
+    clauses = claim.clauses
     if len(clauses) < 2 or any(len(clause.tokens) < _SHORTEST_CLAUSE for clause in clauses):
         return found
     parts: list[Finding] = []
@@ -69,7 +68,6 @@ def judge_claim(claim: ClaimText, corpus: Corpus) -> Finding:
     return replace(found, support=support, probability=least)
 
 
-_CLAUSE_ENDS = re.compile(r"[，,；;](?!\d{3})")
 _SHORTEST_CLAUSE = 4
 """Content characters. A shorter clause says little by itself."""
 
