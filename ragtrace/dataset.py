@@ -7,32 +7,24 @@ A set is JSONL, a JSON array, CSV or TSV, or a Hugging Face data set (a folder t
 
 from __future__ import annotations
 
-import ast
-import csv
 import hashlib
-import io
 import json
-import re
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 from ragtrace import set_labels as labels
-from ragtrace.errors import InputError, MissingExtra
+from ragtrace.errors import InputError
 from ragtrace.foreign_rows import ours
 from ragtrace.model import Interaction, RetrievedDocument
 from ragtrace.records import interaction_to_dict
-from ragtrace.rows import FIELDS, interaction_from_row
+from ragtrace.rows import interaction_from_row
+from ragtrace.set_files import raw_rows
 
 _SHOWN = 20
 _NONE_AT_ALL = ""
-_LISTS = frozenset(
-    name for field in ("documents", "ids", "gold", "history", "reference") for name in FIELDS[field]
-)
-_SPLIT = frozenset(name for field in ("ids", "gold") for name in FIELDS[field])
-_ENCODINGS = ("utf-8-sig", "gb18030")
-"""GB18030 is what Excel writes on a Chinese machine."""
 
 
 class Rows(Protocol):
@@ -48,10 +40,14 @@ class Rows(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class EvaluationSet:
-    """The good rows of a set in their order, and why the others are none."""
+    """The good rows of a set in their order, and why the others are none.
+
+    ``numbers`` are the rows' numbers in the file (see :func:`ragtrace.set_files.raw_rows`), bad ones counted.
+    """
 
     name: str
     rows: Rows
+    numbers: Sequence[int]
     problems: tuple[InputError, ...] = ()
 
     @property
@@ -85,7 +81,7 @@ def read_set(
     """
     name = str(source)
     return validated(
-        _raw_rows(source),
+        raw_rows(source),
         name,
         lenient=lenient,
         needs_answers=needs_answers,
@@ -108,11 +104,12 @@ def validated(
     Raises:
         InputError: as :func:`read_set`.
     """
-    good = kept_in()
+    good, numbers = kept_in(), array("q")
     bad: list[InputError] = []
     for number, row in rows:
         try:
             good.append(_checked(read_row(row, name, number), needs_answers, name, number))
+            numbers.append(number)
         except InputError as error:
             bad.append(error)
     if bad and not lenient:
@@ -124,7 +121,7 @@ def validated(
         unnamed, good = good, kept_in()
         for row in with_ids(unnamed, id_field, name):
             good.append(row)
-    return EvaluationSet(name, good, tuple(bad))
+    return EvaluationSet(name, good, numbers, tuple(bad))
 
 
 def read_row(row: object, source: str = "", number: int | None = None) -> Interaction:
@@ -228,114 +225,3 @@ def _checked(row: Interaction, needs_answers: bool, name: str, number: int) -> I
     if row.gold is not None and any(grade < 0 for grade in row.gold.values()):
         raise InputError("gold: a grade is below 0", name, number)
     return row
-
-
-# --- shapes of files --------------------------------------------------------------------------------------
-
-
-def _raw_rows(source: str | Path) -> Iterator[tuple[int, object]]:
-    if isinstance(source, str) and source.startswith("hf:"):
-        return enumerate(_hugging_face(source), start=1)
-    path = Path(source)
-    if path.is_dir():
-        return enumerate(_hugging_face(path), start=1)
-    text = _text(path)
-    if path.suffix.lower() in (".csv", ".tsv"):
-        return _csv_rows(text, "\t" if path.suffix.lower() == ".tsv" else None)
-    return json_rows(text, str(path))
-
-
-def _text(path: Path) -> str:
-    try:
-        body = path.read_bytes()
-    except OSError as error:
-        raise InputError(error.strerror or str(error), str(path)) from error
-    for encoding in _ENCODINGS if path.suffix.lower() in (".csv", ".tsv") else _ENCODINGS[:1]:
-        try:
-            return body.decode(encoding)
-        except UnicodeDecodeError:
-            continue
-    raise InputError("not UTF-8", str(path))
-
-
-def json_rows(text: str, source: str) -> Iterator[tuple[int, object]]:
-    """(line, row or error) of JSON lines; (number, row) of one JSON array, or of ``{"data": [...]}``."""
-    if (whole := _whole(text)) is not None:
-        yield from enumerate(whole, start=1)
-        return
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            yield number, json.loads(line)
-        except ValueError as error:
-            yield number, InputError(f"not JSON: {error}", source, number)
-
-
-def _whole(text: str) -> list[object] | None:
-    """The rows of a text that is one JSON document, unless it is one row on one line."""
-    if "\n" not in text.strip() and text.lstrip()[:1] == "{":
-        return None
-    try:
-        document = json.loads(text)
-    except ValueError:
-        return None
-    if isinstance(document, Mapping):
-        inner = next(
-            (document[key] for key in ("data", "rows", "examples", "samples") if key in document), None
-        )
-        return inner if isinstance(inner, list) else [document]
-    return document if isinstance(document, list) else None
-
-
-def _csv_rows(text: str, delimiter: str | None) -> Iterator[tuple[int, object]]:
-    csv.field_size_limit(max(csv.field_size_limit(), len(text) + 1))
-    if delimiter is None:
-        head = text.partition("\n")[0]
-        delimiter = ";" if head.count(";") > head.count(",") else ","
-    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)
-    for row in reader:
-        cells = {
-            key: _cell(key, value)
-            for name, value in row.items()
-            if isinstance(name, str) and isinstance(value, str) and value.strip()
-            for key in (_heading(name),)
-        }
-        if cells:
-            yield reader.line_num, cells
-
-
-def _heading(name: str) -> str:
-    bare = name.strip()
-    return bare if "." in bare else re.sub(r"\s+", "_", bare).lower()
-
-
-def _cell(key: str, value: str) -> Any:
-    """A cell; what holds a list or an object is read as JSON, or as what ``print`` makes of a list."""
-    if value.lstrip()[:1] in ("[", "{"):
-        for read in (json.loads, ast.literal_eval):
-            try:
-                return read(value)
-            except (ValueError, SyntaxError, MemoryError, RecursionError):
-                continue
-    if key in _SPLIT:
-        return [part.strip() for part in re.split(r"[;|,\n]", value) if part.strip()]
-    return [value] if key in _LISTS and key.endswith("s") and "document" in key else value
-
-
-def _hugging_face(source: str | Path) -> Iterable[Mapping[str, Any]]:
-    try:
-        import datasets
-    except ImportError as error:
-        raise MissingExtra("a Hugging Face data set (the library datasets)", "score") from error
-    if isinstance(source, Path):
-        loaded = datasets.load_from_disk(str(source))
-    else:
-        name, _, split = source.removeprefix("hf:").partition("@")
-        loaded = datasets.load_dataset(name, split=split or None)
-    if isinstance(loaded, Mapping):
-        if len(loaded) != 1:
-            raise InputError(f"has the splits {', '.join(loaded)}: name one as …@split", str(source))
-        loaded = next(iter(loaded.values()))
-    rows: Iterable[Mapping[str, Any]] = loaded
-    return rows

@@ -42,7 +42,7 @@ _CLEARLY = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """A row that says so: its 1-based number in the set, question, value, and what is wrong with it."""
+    """A row that says so: its number in the set, question, value, and what is wrong with it."""
 
     row: int
     question: str
@@ -111,7 +111,10 @@ _WHOLE: Final[_Group] = (None, None)
 
 
 class Findings:
-    """Takes the records of a set one by one, and keeps the worst few of each metric and group."""
+    """Takes the records of a set one by one, and keeps the worst few of each metric and group.
+
+    A record's ``row`` is its number in the set; without one, rows are counted from 1.
+    """
 
     def __init__(self, fields: Sequence[str] = ()) -> None:
         self._fields = tuple(fields)
@@ -122,7 +125,7 @@ class Findings:
 
     def add(self, record: Mapping[str, Any]) -> None:
         """Take the next row."""
-        self._number += 1
+        self._number = record.get("row", self._number + 1)
         labels = [(name, label(record, name)) for name in self._fields]
         language: Language = "zh" if record.get("language") == "zh" else "en"
         low = {

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from servers.openai_chat import FakeOpenAI
 
 from ragtrace_collector.cli import run
 
@@ -84,6 +85,15 @@ def test_a_swapped_number_drops_faithfulness_and_correctness(evaluate: Evaluate)
     (advice,) = [one for one in summary["advice"] if one["metric"] == "faithfulness"]
     assert [row["row"] for row in advice["rows"]] == [2]
     assert "9 天" in advice["rows"][0]["because"]
+
+
+def test_rows_are_called_by_their_numbers_in_the_file(evaluate: Evaluate) -> None:
+    """Also behind a bad row that was left out: in the rows and in the advice."""
+    _, summary, rows = evaluate([REFUND, {"answer": "A."}, SWAPPED], "--lenient")
+    assert [row["row"] for row in rows] == [1, 3]
+    (advice,) = [one for one in summary["advice"] if one["metric"] == "faithfulness"]
+    assert [row["row"] for row in advice["rows"]] == [3]
+    assert summary["set"]["left_out"] == 1
 
 
 def test_unanswerable_rows_are_right_when_declined(evaluate: Evaluate) -> None:
@@ -192,3 +202,19 @@ def test_lang_zh_gives_chinese_tables(tmp_path: Path, capsys: pytest.CaptureFixt
         assert wanted in text
     for head in ("metric", "scored", "failure paths", "rows"):
         assert head not in text
+
+
+def test_what_a_cascade_decided_alone_is_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A copied answer: the summary says that a claim was decided without the model, and so does its JSON."""
+    copied = "The ferry to the island leaves every morning at eight from the northern pier."
+    source = tmp_path / "set.jsonl"
+    row = {"question": "When does the ferry to the island leave?", "contexts": [copied], "answer": copied}
+    source.write_text(json.dumps(row), encoding="utf-8")
+    with FakeOpenAI().running() as server:
+        judge = ["--judge", "cascade", "--model", "fake", "--base-url", server.url, "--processes", "1"]
+        flags = ["evaluate", str(source), *judge, "--journal", str(tmp_path / "j.sqlite")]
+        assert run(flags) == 0
+        assert "1 claims decided without it" in capsys.readouterr().out.replace("\n", " ")
+        assert run([*flags, "--json"]) == 0
+        assert all(not seen.units for seen in server.requests)
+    assert json.loads(capsys.readouterr().out)["judge"]["local_claims"] == 1

@@ -12,6 +12,7 @@ from ragtrace.dataset import is_unanswerable, read_row, read_set, row_key, set_r
 from ragtrace.documents import content_id
 from ragtrace.errors import InputError, MissingExtra
 from ragtrace.model import Turn
+from ragtrace.set_files import json_rows
 
 
 @pytest.fixture
@@ -205,6 +206,28 @@ def test_lenient_keeps_the_good_rows_and_the_reasons(write: Callable[[str, str],
     """What was left out is still told."""
     found = read_set(write("set.jsonl", BAD), lenient=True)
     assert (len(found.rows), [problem.line for problem in found.problems]) == (1, [2, 3, 4])
+
+
+def test_rows_keep_the_numbers_that_they_have_in_the_file(write: Callable[[str, str], Path]) -> None:
+    """Bad rows and empty lines are counted, so that an editor finds the row; in an array it is the place."""
+    good = '{"question": "q", "answer": "a"}'
+    lines = write("set.jsonl", f'{good}\n{{oops\n\n{good}\n{{"answer": "a"}}\n{good}\n')
+    assert list(read_set(lines, lenient=True).numbers) == [1, 4, 6]
+    table = write("set.csv", "question,answer\nq1,a\n,a\nq2,a\n")
+    assert list(read_set(table, lenient=True).numbers) == [2, 4]
+    whole = write("set.json", f'[\n{good},\n{{"answer": "a"}},\n{good}\n]')
+    assert list(read_set(whole, lenient=True).numbers) == [1, 3]
+
+
+def test_no_more_of_a_file_is_read_than_rows_are_asked_for(tmp_path: Path) -> None:
+    """A set may be larger than the memory: what is no UTF-8 far behind is not met with the first row."""
+    row = b'{"question": "q", "answer": "a"}\n'
+    path = tmp_path / "set.jsonl"
+    path.write_bytes(row * 20_000 + b"\xff\n")
+    rows = json_rows(path)
+    assert next(rows) == (1, {"question": "q", "answer": "a"})
+    with pytest.raises(InputError, match="not UTF-8"):
+        list(rows)
 
 
 def test_answers_may_be_made_later(write: Callable[[str, str], Path]) -> None:

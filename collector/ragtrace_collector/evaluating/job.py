@@ -14,11 +14,12 @@ import click
 
 from ragtrace.aggregates import Aggregate
 from ragtrace.comparison import RowNumbers, compare, differences_of_sets
-from ragtrace.dataset import EvaluationSet, json_rows, row_key
+from ragtrace.dataset import EvaluationSet, row_key
 from ragtrace.errors import ConfigError, InputError
 from ragtrace.findings import Findings
 from ragtrace.model import Language
 from ragtrace.refusals import METRIC as REFUSAL
+from ragtrace.set_files import json_rows
 from ragtrace_collector.evaluating.app import App, load_app
 from ragtrace_collector.evaluating.benches import Bench, LocalBench, PoolBench, cores, processes_for
 from ragtrace_collector.evaluating.gates import Gate, read_gates
@@ -75,6 +76,7 @@ class Job:
                         bench,
                         self.measuring,
                         journal,
+                        numbers=self.rows.numbers,
                         app=self.app,
                         app_run=self.app_run,
                         id_field=self.id_field if self.app is not None else None,
@@ -219,12 +221,8 @@ def read_baseline(path: Path) -> RowNumbers:
     Raises:
         InputError: the file cannot be read, or holds other rows.
     """
-    try:
-        text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(str(error), str(path)) from error
     numbers = RowNumbers()
-    for line, record in json_rows(text, str(path)):
+    for line, record in json_rows(path):
         try:
             numbers.add(record)  # type: ignore[arg-type]  # what it is no mapping of is told below
         except (KeyError, TypeError, AttributeError) as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -47,12 +47,14 @@ class Progress:
 
 @dataclass
 class Run:
-    """A run. ``watch`` is called after each row, and when it is to stop; ``fresh`` pays for all anew."""
+    """A run. ``numbers`` are the rows' numbers in their file; ``watch`` is called after each row, and when it
+    is to stop; ``fresh`` pays for all anew."""
 
     rows: Rows
     bench: Bench
     measuring: Measuring
     journal: Journal
+    numbers: Sequence[int]
     app: Answers | None = None
     app_run: str = ""
     id_field: str | None = None
@@ -90,11 +92,11 @@ class Run:
             self.journal.forget_answers(self.app_run)
 
     def records(self) -> Iterator[dict[str, Any]]:
-        """The records in the set's order, one in memory at a time."""
-        for key in self._keys:
+        """The records in the set's order, each with its ``row`` number; one in memory at a time."""
+        for number, key in zip(self.numbers, self._keys, strict=True):
             stored = None if key is None else self.journal.evaluation(key)
             if stored is not None:
-                yield json.loads(stored)
+                yield {"row": number, **json.loads(stored)}
 
     def _stop(self) -> None:
         self.progress.stopped = True
