@@ -29,7 +29,7 @@ class EmbeddedEmbedder:
     several threads and event loops.
     """
 
-    def __init__(self, cache_size: int = 4096) -> None:
+    def __init__(self, cache_size: int = 1024) -> None:
         self._cache: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
         self._cache_size = cache_size
         self._model: Any = None

@@ -15,7 +15,7 @@ _WORD = re.compile(r"[a-z]+|\d[\d,]*(?:\.\d+)?")
 _ARABIC_THEN_ZH = re.compile(r"([\d,]*\.?\d+)\s*([十百千万亿]*)$")
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def value(text: str) -> float | None:
     """The number that ``text`` (lower case, NFKC) writes → its value, or ``None`` when it writes none.
 

@@ -44,7 +44,7 @@ class Quantity:
     date: tuple[int | None, int | None, int | None] = (None, None, None)
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=1024)
 def quantities(text: str) -> tuple[Quantity, ...]:
     """The quantities of ``text``, in its order."""
     found = tuple(_scan(text))
@@ -202,7 +202,7 @@ def _split_range(body: str) -> list[str]:
 _LEADING = re.compile(rf"[^\d{ZH}a-z半]*((?:{ARABIC}){MAGNITUDE}?|[{ZH}点]+|半|[a-z][a-z\s-]*)")
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def _leading_value(part: str) -> float | None:
     match = _LEADING.match(part)
     if match is None:

@@ -99,7 +99,7 @@ _SUFFIXES = {
 """Last letter → (suffix, what stays in its place), longest first."""
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=16384)
 def stem(word: str) -> str:
     """A short form shared by the inflections of an English ``word`` (and of little else)."""
     base = english().irregular.get(word)
