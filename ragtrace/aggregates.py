@@ -108,8 +108,8 @@ class Aggregate:
     def _add_judge(self, judge: Mapping[str, Any]) -> None:
         if not self.judge:
             self.judge = {name: judge[name] for name in ("kind", "model", "revision")}
-        for name in ("calls", "input_tokens", "output_tokens", "estimated_calls"):
-            # Records of earlier releases do not say what was estimated.
+        for name in ("calls", "input_tokens", "output_tokens", "estimated_calls", "local_claims"):
+            # Records of earlier releases do not say what was estimated or decided without a model.
             self.judge[name] = self.judge.get(name, 0) + judge.get(name, 0)
 
     def as_json(self) -> Json:

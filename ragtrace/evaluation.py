@@ -148,6 +148,7 @@ class Evaluator:
                 input_tokens=usage.input_tokens,
                 output_tokens=usage.output_tokens,
                 estimated_calls=usage.estimated_calls,
+                local_claims=usage.local_claims,
             ),
             claims=reply.claims,
             citations=evidence.citations,

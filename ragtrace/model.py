@@ -347,7 +347,8 @@ class Diagnosis:
 @dataclass(frozen=True, slots=True)
 class JudgeInfo:
     """Which judge gave the verdicts, and what it cost. Of ``estimated_calls`` of the ``calls`` the endpoint
-    counted no tokens, so that theirs are estimates."""
+    counted no tokens, so that theirs are estimates. ``local_claims`` are those that a cascade decided without
+    its model."""
 
     kind: str
     revision: str
@@ -356,6 +357,7 @@ class JudgeInfo:
     input_tokens: int = 0
     output_tokens: int = 0
     estimated_calls: int = 0
+    local_claims: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,6 +100,7 @@ def judgement_to_dict(evaluation: Evaluation) -> Json:
             "input_tokens": evaluation.judge.input_tokens,
             "output_tokens": evaluation.judge.output_tokens,
             "estimated_calls": evaluation.judge.estimated_calls,
+            "local_claims": evaluation.judge.local_claims,
         },
         "sampling": {"probability": evaluation.sampling_probability, "rule": evaluation.sampling_rule},
     }

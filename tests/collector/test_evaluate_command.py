@@ -205,16 +205,13 @@ def test_lang_zh_gives_chinese_tables(tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 def test_what_a_cascade_decided_alone_is_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A copied answer: the summary says that a claim was decided without the model, and so does its JSON."""
+    """A copied answer: the summary says that a claim was decided without the model."""
     copied = "The ferry to the island leaves every morning at eight from the northern pier."
     source = tmp_path / "set.jsonl"
     row = {"question": "When does the ferry to the island leave?", "contexts": [copied], "answer": copied}
     source.write_text(json.dumps(row), encoding="utf-8")
     with FakeOpenAI().running() as server:
         judge = ["--judge", "cascade", "--model", "fake", "--base-url", server.url, "--processes", "1"]
-        flags = ["evaluate", str(source), *judge, "--journal", str(tmp_path / "j.sqlite")]
-        assert run(flags) == 0
-        assert "1 claims decided without it" in capsys.readouterr().out.replace("\n", " ")
-        assert run([*flags, "--json"]) == 0
+        assert run(["evaluate", str(source), *judge, "--journal", str(tmp_path / "j.sqlite")]) == 0
         assert all(not seen.units for seen in server.requests)
-    assert json.loads(capsys.readouterr().out)["judge"]["local_claims"] == 1
+    assert "1 claims decided without it" in " ".join(capsys.readouterr().out.split())

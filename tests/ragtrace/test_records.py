@@ -91,7 +91,7 @@ def test_the_promised_keys_are_there() -> None:
     )
     assert {"text", "start", "end", "verdict", "documents", "quote", "confidence"} <= set(record["claims"][0])
     assert {"path", "cause", "also", "advice"} <= set(record["diagnosis"])
-    counted = {"calls", "input_tokens", "output_tokens", "estimated_calls"}
+    counted = {"calls", "input_tokens", "output_tokens", "estimated_calls", "local_claims"}
     assert {"kind", "model", "revision"} | counted == set(record["judge"])
 
 

@@ -109,6 +109,7 @@ SUMMARY: Final[dict[str, dict[Language, str]]] = {
         "en": "judge {name}, revision {revision}: {calls} calls, {read} + {written} tokens",
         "zh": "评判器 {name}，版本 {revision}：调用 {calls} 次，令牌 {read} + {written}",
     },
+    "local": {"en": "; {n} claims decided without it", "zh": "；{n} 条论断未经它即判定"},
     "better": {"en": "better", "zh": "变好"},
     "worse": {"en": "worse", "zh": "变差"},
     "no difference shown": {"en": "no difference shown", "zh": "未见差异"},

@@ -183,7 +183,7 @@ async def test_over_http_only_the_unclear_claim_wants_a_verdict(bench):
     assert list(grounding.units.values()) == [REMADE]
     assert ("U", 0, "", COPIED) in grounding.items
     assert len(endpoint.server.requests) == 2
-    assert (found.judge.kind, found.judge.model) == ("cascade", "fake")
+    assert (found.judge.kind, found.judge.model, found.judge.local_claims) == ("cascade", "fake", 1)
     assert found.judge.revision == Evaluator(judge, ScriptedEmbedder()).judge_info.revision
     assert [claim.claim.text for claim in found.claims] == [COPIED, REMADE]
     supports = [claim.verdict and claim.verdict.support for claim in found.claims]
