@@ -123,6 +123,9 @@ class Flow:
     async def _take_mixed(self, item: SpanBatch, survey: Survey) -> None:
         # Before the store: a request that cannot be read must not get into it.
         sifted = self._triage.sift(item.body, survey)
+        if not sifted.picked:
+            await self._take_plain(item, survey.spans)
+            return
         self._parts.telemetry.count(Figure.RECEIVED, survey.spans)
         has_room = self._has_room(len(item.body))
         store, parking = self._parts.store, self._parking

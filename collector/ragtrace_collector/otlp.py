@@ -37,7 +37,7 @@ from ragtrace_collector.otlp_read import (
     survey,
 )
 from ragtrace_collector.otlp_redact import redact_logs, redact_traces
-from ragtrace_collector.otlp_sift import Sifted, sift
+from ragtrace_collector.otlp_sift import Sifted, Wanted, sift
 from ragtrace_collector.otlp_write import append_events, encode_log, encode_span
 
 __all__ = [
@@ -45,6 +45,7 @@ __all__ = [
     "RawSpan",
     "Sifted",
     "Survey",
+    "Wanted",
     "append_attributes",
     "append_events",
     "cap_attributes",

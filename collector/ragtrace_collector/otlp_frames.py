@@ -130,12 +130,23 @@ def parts(body: bytes) -> Iterator[tuple[bytes, Iterator[tuple[bytes, list[Place
 
 def _without(body: bytes, at: int, end: int, key: int) -> tuple[bytes, list[Place]]:
     """The message at ``body[at:end]`` → its bytes without the ``key`` fields, and where those are."""
-    kept, cut = [], []
-    for found, start, value, stop in fields(body, at, end):
-        if found == key:
-            cut.append((start, value, stop))
+    kept: list[bytes] = []
+    cut: list[Place] = []
+    while at < end:
+        # Nearly all of a request are these fields, with lengths of two bytes: read here, they cost a half.
+        if body[at] == key and at + 2 < end and body[at + 1] >= 0x80 > body[at + 2]:
+            value = at + 3
+            stop = value + (body[at + 1] & 0x7F | body[at + 2] << 7)
         else:
-            kept.append(body[start:stop])
+            found, _, value, stop = next(fields(body, at, end))
+            if found != key:
+                kept.append(body[at:stop])
+                at = stop
+                continue
+        if stop > end:
+            raise MalformedOtlp("a field runs past its message")
+        cut.append((at, value, stop))
+        at = stop
     return b"".join(kept), cut
 
 

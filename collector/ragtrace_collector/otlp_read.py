@@ -30,6 +30,8 @@ class Survey:
     """Those attribute keys that were asked for."""
     scopes: frozenset[str]
     """Names of the instrumentation scopes that have one."""
+    traces: frozenset[bytes]
+    """Trace ids that its spans name."""
 
     @property
     def rag(self) -> bool:
@@ -54,6 +56,7 @@ def survey(body: bytes, is_rag_key: Callable[[bytes], bool]) -> Survey:
         spans=spans,
         rag_keys=frozenset(filter(is_rag_key, set(merged.spans.attributes.key))),
         scopes=frozenset(map(text, set(merged.scope.name))),
+        traces=frozenset(merged.spans.trace_id),
     )
 
 
@@ -87,6 +90,11 @@ def scope_of(span: RawSpan) -> tuple[str, str]:
     """Name and version of the span's instrumentation scope, each ``""`` where it has none."""
     read = _cached_scope if len(span.scope) <= _CACHED_BYTES else _scope
     return read(span.scope)
+
+
+def scope_name(scope: bytes) -> str:
+    """The name of an encoded scope (:attr:`RawSpan.scope`), ``""`` where it has none."""
+    return (_cached_scope if len(scope) <= _CACHED_BYTES else _scope)(scope)[0]
 
 
 def read_span(span: RawSpan) -> SpanRecord:

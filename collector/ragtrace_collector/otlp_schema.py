@@ -55,7 +55,7 @@ _LISTED = {("KeyValue", "key"), ("InstrumentationScope", "name")}
 """What is collected where the messages around it are merged."""
 
 
-def _relax(message: DescriptorProto, unread: Set[_Field], merged: Set[_Field]) -> None:
+def _relax(message: DescriptorProto, unread: Set[_Field], merged: Set[_Field], listed: Set[_Field]) -> None:
     for field in message.field:
         name = (message.name, field.name)
         if field.type == FieldDescriptorProto.TYPE_STRING:
@@ -65,20 +65,23 @@ def _relax(message: DescriptorProto, unread: Set[_Field], merged: Set[_Field]) -
             field.ClearField("type_name")
         if name in merged:
             field.label = FieldDescriptorProto.LABEL_OPTIONAL
-        if merged and name in _LISTED:
+        if merged and name in listed:
             field.label = FieldDescriptorProto.LABEL_REPEATED
     for nested in message.nested_type:
-        _relax(nested, unread, merged)
+        _relax(nested, unread, merged, listed)
 
 
-def _relaxed(unread: Set[_Field] = frozenset(), merged: Set[_Field] = frozenset()) -> Callable[[str], Any]:
-    """The OTLP messages with strings as bytes; messages ``unread`` as bytes too, repeated ones ``merged``."""
+def _relaxed(
+    unread: Set[_Field] = frozenset(), merged: Set[_Field] = frozenset(), listed: Set[_Field] = _LISTED
+) -> Callable[[str], Any]:
+    """The OTLP messages with strings as bytes; messages ``unread`` as bytes too, repeated ones ``merged``
+    and what they have one of ``listed``."""
     pool = descriptor_pool.DescriptorPool()
     for module in _FILES:
         file = FileDescriptorProto()
         module.DESCRIPTOR.CopyToProto(file)
         for message in file.message_type:
-            _relax(message, unread, merged)
+            _relax(message, unread, merged, listed)
         pool.AddSerializedFile(file.SerializeToString())
 
     def message_class(name: str) -> Any:
@@ -90,7 +93,9 @@ def _relaxed(unread: Set[_Field] = frozenset(), merged: Set[_Field] = frozenset(
 _full, _shallow = _relaxed(), _relaxed(_UNREAD)
 _framed = _relaxed({("ScopeSpans", "spans"), ("ScopeSpans", "scope"), ("ResourceSpans", "resource")})
 _keyed = _relaxed(_UNREAD, merged={_ATTRIBUTES, *_ASIDE})
-_surveyed = _relaxed(_UNREAD, merged={*_AROUND, _ATTRIBUTES, *_ASIDE})
+_surveyed = _relaxed(
+    _UNREAD, merged={*_AROUND, _ATTRIBUTES, *_ASIDE}, listed={*_LISTED, ("Span", "trace_id")}
+)
 _TRACE_REQUEST = "collector.trace.v1.ExportTraceServiceRequest"
 
 AnyValue = _full("common.v1.AnyValue")
@@ -111,7 +116,8 @@ KeyedTraceRequest = _keyed(_TRACE_REQUEST)
 """``span.attributes.key`` lists the span's keys."""
 KeyedSpan = _keyed("trace.v1.Span")
 SurveyedTraceRequest = _surveyed(_TRACE_REQUEST)
-"""``resource_spans.scope_spans.spans.attributes.key`` lists the keys of all spans of the request."""
+"""``resource_spans.scope_spans.spans.attributes.key`` lists the keys of all spans of the request, and
+``.spans.trace_id`` their trace ids."""
 
 
 def parse(message: Any, data: bytes) -> Any:

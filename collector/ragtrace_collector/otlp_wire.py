@@ -90,4 +90,9 @@ def varint(value: int) -> bytes:
 
 def delimited(number: int, value: bytes) -> bytes:
     """``value`` as the length-delimited field ``number``."""
-    return varint(tag(number)) + varint(len(value)) + value
+    return head(number, len(value)) + value
+
+
+def head(number: int, size: int) -> bytes:
+    """What precedes the ``size`` bytes of the length-delimited field ``number``."""
+    return varint(tag(number)) + varint(size)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from ragtrace.model import Evaluation, SpanRecord
 from ragtrace_collector.policies import Candidate, Policy
@@ -46,8 +47,20 @@ class Sampler:
 
     def early(self, trace_id: str) -> Decision | None:
         """The decision that needs no more than the trace id (hex); ``None`` = see the whole interaction."""
-        if self.rules or self.screen or is_drawn(trace_id, threshold(self.probability)):
+        if self._sees_all or is_drawn(trace_id, self._rejection):
             return None
+        return self._passed_over
+
+    @cached_property
+    def _sees_all(self) -> bool:
+        return bool(self.rules) or self.screen
+
+    @cached_property
+    def _rejection(self) -> int:
+        return threshold(self.probability)
+
+    @cached_property
+    def _passed_over(self) -> Decision:
         return Decision(Verb.FORWARD, 1.0 - self.probability, SHARE)
 
     def decide(self, held: HeldInteraction, screens: tuple[Evaluation, ...] = ()) -> Decision:
@@ -61,7 +74,7 @@ class Sampler:
             )
             if rule is not None:
                 return Decision(Verb.JUDGE, 1.0, rule)
-        if is_drawn(held.trace_id, threshold(self.probability)):
+        if is_drawn(held.trace_id, self._rejection):
             return Decision(Verb.JUDGE, self.probability, SHARE)
         if self.screen and not screens:
             return Decision(Verb.SCREEN, 1.0, SHARE)

@@ -5,8 +5,8 @@ No content: names, statuses, numbers and reasons only.
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Mapping
+from collections import OrderedDict, deque
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,10 +20,11 @@ FIELDS = ("question", "documents", "answer")
 
 @dataclass
 class Story:
-    """One trace: how many RAG spans were seen, and what was done with its interactions."""
+    """One trace: how many RAG spans were seen (``None`` = none was looked at), and what was done with its
+    interactions."""
 
     trace_id: str
-    spans_seen: int = 0
+    spans_seen: int | None = 0
     early: Decision | None = None
     interactions: list[Mapping[str, Any]] = field(default_factory=list)
 
@@ -44,17 +45,27 @@ class Story:
 
 
 class Stories:
-    """The last ``limit`` traces. One loop writes and reads."""
+    """The last ``limit`` traces of which RAG spans were seen, and as many that were passed by. One loop
+    writes and reads."""
 
     def __init__(self, limit: int = 10_000) -> None:
         self._limit = limit
         self._stories: OrderedDict[str, Story] = OrderedDict()
+        self._passed: deque[tuple[Set[bytes], Decision]] = deque()
+        self._passed_traces = 0
 
     def seen(self, trace_id: str, spans: int = 1, early: Decision | None = None) -> None:
         """RAG spans of the trace came in; ``early`` where that alone decided."""
         story = self._of(trace_id)
-        story.spans_seen += spans
+        story.spans_seen = (story.spans_seen or 0) + spans
         story.early = early or story.early
+
+    def passed(self, traces: Set[bytes], decision: Decision) -> None:
+        """Spans of ``traces`` (their ids), some of them RAG, went by unread: their ids alone decided."""
+        self._passed.append((traces, decision))
+        self._passed_traces += len(traces)
+        while self._passed_traces > self._limit:
+            self._passed_traces -= len(self._passed.popleft()[0])
 
     def told(self, trace_id: str, interactions: list[dict[str, Any]]) -> None:
         """Interactions of the trace are on their way out."""
@@ -66,8 +77,14 @@ class Stories:
             self.told(trace_id, interactions)
 
     def find(self, trace_id: str) -> Story | None:
-        """The story of a trace, if it is among the last."""
-        return self._stories.get(trace_id)
+        """The story of a trace (hex id), if it is among the last."""
+        story = self._stories.get(trace_id)
+        if story is not None:
+            return story
+        raw = bytes.fromhex(trace_id)
+        passed = (decision for traces, decision in self._passed if raw in traces)
+        early = next(passed, None)
+        return None if early is None else Story(trace_id, spans_seen=None, early=early)
 
     def _of(self, trace_id: str) -> Story:
         story = self._stories.get(trace_id)

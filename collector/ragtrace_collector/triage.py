@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass, field
 
 from ragtrace import semconv
@@ -11,12 +11,14 @@ from ragtrace.model import LogRecord
 from ragtrace_collector import otlp
 from ragtrace_collector.grouping import SeenSpan
 from ragtrace_collector.lineage import Role
-from ragtrace_collector.otlp import Glance, Sifted, Survey
+from ragtrace_collector.otlp import Glance, Sifted, Survey, Wanted
 from ragtrace_collector.roles import Roles
 from ragtrace_collector.stages import Decision
 from ragtrace_collector.stories import Stories
 
 _TRACE_ID_BYTES = 16
+_FEW = 0.25
+"""Of the traces of a request. Spans of more are read faster all in one go."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +48,25 @@ class Triage:
         """
         if semconv.JUDGE_SCOPE in survey.scopes:
             # Its spans are to be dropped, whatever trace they say they belong to.
-            return otlp.sift(body, survey.rag_keys, is_rag_scope, lambda trace_id, rag_spans: True)
-        return otlp.sift(body, survey.rag_keys, is_rag_scope, self._is_wanted)
+            return Sifted(tuple(otlp.glance(body)), b"", 0)
+        names = {trace: trace.hex() for trace in survey.traces if len(trace) == _TRACE_ID_BYTES}
+        known = {trace for trace, name in names.items() if self.knows(name)}
+        if not (survey.rag or any(map(is_rag_scope, survey.scopes))):
+            undecided = set[bytes]()
+        else:
+            undecided = {trace for trace, name in names.items() if self.early(name) is None} - known
+            self._pass_by(names.keys() - known - undecided)
+        if not (known or undecided):
+            return Sifted((), body, survey.spans)
+        few = len(known) + len(undecided) < _FEW * len(names)
+        return otlp.sift(body, Wanted(known, undecided, survey.rag_keys, is_rag_scope, few))
+
+    def _pass_by(self, traces: Set[bytes]) -> None:
+        """Some of ``traces`` are RAG, and none will be judged."""
+        for first in traces:
+            if (decision := self.early(first.hex())) is not None:
+                self.stories.passed(traces, decision)
+            return
 
     def see(self, one: Glance) -> SeenSpan:
         """A span with its role; plain where its trace was decided early."""
@@ -66,19 +85,6 @@ class Triage:
             for record in records
             if (record.event_name or is_rag_scope(record.scope)) and self.early(record.trace_id) is None
         ]
-
-    def _is_wanted(self, trace_id: bytes, rag_spans: int) -> bool:
-        if len(trace_id) != _TRACE_ID_BYTES:
-            return False
-        name = trace_id.hex()
-        if self.knows(name):
-            return True
-        if not rag_spans:
-            return False
-        early = self.early(name)
-        if early is not None:
-            self.stories.seen(name, rag_spans, early)
-        return early is None
 
 
 def unread(one: Glance) -> SeenSpan:

@@ -65,6 +65,15 @@ def test_a_trace_that_is_still_held() -> None:
     assert "still held" in words(from_story(story))
 
 
+def test_a_trace_that_was_passed_by() -> None:
+    """Nobody looked at its spans, and that is what is said."""
+    decision = {"verb": "forward", "probability": 0.99, "rule": "share"}
+    story = {"trace_id": TRACE, "seen": True, "rag_spans": None, "state": "forwarded", "decision": decision}
+    told = words(from_story(story | {"interactions": []}))
+    assert "forwarded unread" in told
+    assert "by share, with probability 0.99" in told
+
+
 def test_an_interaction_tells_its_decision_and_every_status() -> None:
     """Scores on one line, each reason for a missing one on its own."""
     told = words(

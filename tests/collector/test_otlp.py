@@ -205,7 +205,7 @@ def test_a_survey_counts_spans_and_sees_rag_keys() -> None:
     """One look decides whether a request may be forwarded whole."""
     body = request_of(one_span(k=AnyValue()), one_span(**{"llm.model": AnyValue()}), scope="s")
     assert otlp.survey(body, lambda key: key.startswith(b"llm.")) == otlp.Survey(
-        2, frozenset({b"llm.model"}), frozenset({"s"})
+        2, frozenset({b"llm.model"}), frozenset({"s"}), frozenset({TRACE})
     )
     assert not otlp.survey(body, lambda key: key == b"llm").rag
 
@@ -323,19 +323,20 @@ def test_values_nested_beyond_reason_are_refused_not_crashed_on() -> None:
         otlp.read_spans(body)
 
 
-@given(requests(), st.sets(st.sampled_from([b"k", b"input.value"])), st.booleans())
+@given(
+    requests(), st.sets(st.sampled_from([b"k", b"input.value"])), st.booleans(), st.booleans(), st.booleans()
+)
 def test_sifting_parts_a_request_without_loss(
-    request_and_spans: tuple[bytes, list[bytes]], keys: set[bytes], known: bool
+    request_and_spans: tuple[bytes, list[bytes]], keys: set[bytes], known: bool, drawn: bool, few: bool
 ) -> None:
     """Each span is either picked or in the rest, bit for bit, under its own resource and scope."""
     body, _ = request_and_spans
-    sifted = otlp.sift(
-        body, keys, lambda scope: False, lambda trace_id, marked: marked > 0 or (known and trace_id[0] < 128)
-    )
-    every, rest = otlp.glance(body), otlp.split(sifted.rest)
-    wanted = {one.raw.trace_id for one in every if keys & set(one.keys)}
-    if known:
-        wanted |= {one.raw.trace_id for one in every if one.raw.trace_id[0] < 128}
+    every = otlp.glance(body)
+    traces = {one.raw.trace_id for one in every if known and one.raw.trace_id[:1] < b"\x80"}
+    if_marked = {one.raw.trace_id for one in every if drawn or one.raw.trace_id[-1:] < b"\x80"}
+    sifted = otlp.sift(body, otlp.Wanted(traces, if_marked, keys, lambda scope: False, few))
+    rest = otlp.split(sifted.rest)
+    wanted = traces | {one.raw.trace_id for one in every if keys & set(one.keys)} & if_marked
     assert list(sifted.picked) == [one for one in every if one.raw.trace_id in wanted]
     assert rest == [one.raw for one in every if one.raw.trace_id not in wanted]
     assert sifted.rest_spans == len(rest)
@@ -344,11 +345,9 @@ def test_sifting_parts_a_request_without_loss(
 def test_sifting_looks_at_scopes_and_keeps_an_untouched_request_as_it_is() -> None:
     """Some instrumentations write no attributes at all."""
     body = request_of(one_span(), scope="llamaindex") + request_of(one_span(a=AnyValue()), scope="shop")
-    untouched = otlp.sift(body, set(), lambda scope: False, lambda trace_id, marked: marked > 0)
+    untouched = otlp.sift(body, otlp.Wanted(set(), {TRACE}, set(), lambda scope: False))
     assert untouched == otlp.Sifted((), body, 2)
     assert untouched.rest is body
-    by_scope = otlp.sift(
-        body, set(), lambda scope: scope == "llamaindex", lambda trace_id, marked: marked > 0
-    )
+    by_scope = otlp.sift(body, otlp.Wanted(set(), {TRACE}, set(), lambda scope: scope == "llamaindex"))
     assert [one.scope for one in by_scope.picked] == ["llamaindex", "shop"]
     assert by_scope.rest == b""

@@ -135,8 +135,24 @@ async def test_an_unsampled_interaction_is_neither_held_nor_changed(judges: Path
         await behind.until(lambda b: len(b.spans) == 3)
         assert otlp.split(behind.bodies[0]) == otlp.split(body)
         status, story = await rig.ask(f"/traces/{make_trace()[0].trace_id}")
-        assert (status, story["state"]) == (200, "forwarded")
+        assert (status, story["state"], story["rag_spans"]) == (200, "forwarded", None)
         assert story["decision"] == {"verb": "forward", "probability": 1.0, "rule": "share"}
+
+
+async def test_what_is_not_held_is_not_written_down_but_acknowledged_by_the_backend(
+    judges: Path, tmp_path: Path
+) -> None:
+    """A request of RAG spans of which none is drawn is safe where a request of plain spans is."""
+    async with backend() as behind:
+        behind.gate = asyncio.Event()
+        more = {"sampling": {"share": 0.0}, "spool": {"dir": str(tmp_path)}}
+        async with running(behind, **more) as rig:
+            posting = asyncio.create_task(rig.post(rag()))
+            figures = rig.collector.telemetry
+            await eventually(lambda: figures.value(Figure.HELD) == 3)
+            assert (posting.done(), figures.value(Figure.SPOOL_BYTES)) == (False, 0.0)
+            behind.gate.set()
+            assert await posting == 200
 
 
 async def test_a_rule_judges_what_the_share_passes_over(judges: Path) -> None:

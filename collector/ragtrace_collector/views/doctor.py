@@ -22,8 +22,9 @@ def from_story(story: Mapping[str, Any], language: Language = "en") -> list[str]
     first = say("trace", language, id=story.get("trace_id", ""))
     if not story.get("seen"):
         return [first, f"  {say('not_seen', language)}"]
-    state = STATES[story["state"]][language]
-    lines = [first, f"  {say('seen', language, spans=story['rag_spans'], state=state)}"]
+    state, spans = STATES[story["state"]][language], story["rag_spans"]
+    seen = say("passed", language) if spans is None else say("seen", language, spans=spans, state=state)
+    lines = [first, f"  {seen}"]
     if decision := story.get("decision"):
         lines.append(f"  {say('early', language, decision=say('decision', language, **decision))}")
     for told in story["interactions"]:

@@ -42,6 +42,10 @@ FIELDS: Final[dict[str, dict[Language, str]]] = {
 PHRASES: Final[dict[str, dict[Language, str]]] = {
     "trace": {"en": "trace {id}", "zh": "trace {id}"},
     "seen": {"en": "seen · RAG spans: {spans} · {state}", "zh": "已收到 · RAG span：{spans} 个 · {state}"},
+    "passed": {
+        "en": "seen · forwarded unread: traces with this id are not drawn",
+        "zh": "已收到 · 未读取即转发：此 id 的 trace 未被抽中",
+    },
     "not_seen": {
         "en": "not seen: it is not among the last traces with RAG spans. Either it did not come here (does"
         " the app export to this collector? look at OTEL_EXPORTER_OTLP_ENDPOINT), or none of its spans has"
