@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
+import subprocess
+import sys
+import threading
+import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from servers.openai_chat import Answer, Chat, FakeOpenAI, Http, Script, Seen, good_reply
 
+from ragtrace.aggregates import Aggregate
 from ragtrace.evaluation import Evaluator
 from ragtrace.judges._chat.entries import Shown
 from ragtrace.judges._chat.quotes import Evidence
-from ragtrace.judges.base import Usage, Want
+from ragtrace.judges.base import Want
 from ragtrace.judges.chat import ChatJudge, ChatOptions
 from ragtrace.model import Cause, Evaluation, Interaction, Status
+from ragtrace.records import evaluation_to_dict
 from ragtrace.testing import ScriptedEmbedder, make_interaction
 
 Fault = dict[str, Any]
@@ -245,14 +253,59 @@ def test_it_runs_under_uvloop(faults: dict[str, Fault]) -> None:
     assert evaluation.outcomes["faithfulness"].value == 1.0
 
 
-async def test_a_failed_row_is_no_number(bench: Any, faults: dict[str, Fault]) -> None:
-    """F28: one row scored, one failed; whoever takes a mean sees both."""
+async def test_a_row_that_hangs_holds_up_no_other(bench: Any, faults: dict[str, Fault]) -> None:
+    """F25: the others are there while it hangs; it ends at its deadline, timed out."""
+    never = threading.Event()
+    hung = replace(interaction_of(faults["F25"]), answer="Pumps run.")
+    others = [make_interaction(answer=f"Refunds take {n} days.") for n in range(3)]
+
+    def script(seen: Seen) -> Answer:
+        return Http(hold=never) if "Pumps run." in seen.user else good_reply(seen)
+
+    judge = bench(script, real_clock=True)
+    evaluator = Evaluator(judge.judge, None, ["faithfulness"])
+    stored: list[Interaction] = []
+
+    async def store(row: Interaction, deadline: float | None = None) -> Evaluation:
+        evaluation = await evaluator.evaluate(row, deadline)
+        stored.append(row)
+        return evaluation
+
+    try:
+        hanging = asyncio.create_task(store(hung, time.monotonic() + 30))
+        await asyncio.gather(*map(store, others))
+        assert [row in stored for row in (*others, hung)] == [True, True, True, False]
+        hanging.cancel()
+        late = await store(hung, time.monotonic() + 0.1)
+    finally:
+        never.set()
+    assert late.outcomes["faithfulness"].status is Status.TIMED_OUT
+
+
+async def test_a_mean_shows_how_many_rows_it_lacks(bench: Any, faults: dict[str, Fault]) -> None:
+    """F28: one row scored, one failed: the mean is that of the first, the coverage is a half; of rows that all
+    failed there is no mean, and no NaN."""
+    expect, garbage = faults["F28"]["expect"], Chat(faults["F28"]["repro"]["judge_replies"][1])
     good, _ = await run(bench, faults["F36"], verdicts(True), "faithfulness")
-    failed, _ = await run(
-        bench, faults["F36"], Chat(faults["F28"]["repro"]["judge_replies"][1]), "faithfulness"
+    failed, _ = await run(bench, faults["F36"], garbage, "faithfulness")
+
+    def summary(*evaluations: Evaluation) -> dict[str, Any]:
+        whole = Aggregate()
+        for evaluation in evaluations:
+            whole.add(evaluation_to_dict(evaluation))
+        found: dict[str, Any] = whole.as_json()["metrics"]["faithfulness"]
+        return found
+
+    both = summary(good, failed)
+    assert (both["mean"], both["n_scored"], both["coverage"]) == (
+        expect["mean"],
+        expect["scored"],
+        expect["coverage"],
     )
-    assert good.outcomes["faithfulness"].value == faults["F28"]["expect"]["mean"]
-    assert failed.outcomes["faithfulness"].status is Status.JUDGE_ERROR
+    assert both["statuses"] == {"scored": expect["scored"], "judge_error": expect["failed"]}
+    assert both["reasons"] == {"judge_error: unparseable": expect["failed"]}
+    none = summary(failed)
+    assert (none["mean"], none["n_scored"], none["coverage"]) == (None, 0, 0.0)
 
 
 async def test_precision_by_rank_and_noise_are_two_numbers(bench: Any, faults: dict[str, Fault]) -> None:
@@ -308,23 +361,54 @@ async def test_a_refused_parameter_is_learned_once(bench: Any, faults: dict[str,
 
 
 async def test_the_cost_is_known_beforehand(
-    bench: Any, request_for: Callable[..., Any], shared: Path
+    bench: Any, request_for: Callable[..., Any], faults: dict[str, Fault], shared: Path
 ) -> None:
-    """F39: input tokens estimated without a call are within a tenth of what is sent."""
+    """F39: calls and input tokens, estimated without a request, are what the endpoint then counts, but for a
+    tenth: a token for four characters of all that it is sent, the schema too. What was spent is on the row."""
     row = json.loads((shared / "cases" / "cost_sample.jsonl").read_text("utf-8").splitlines()[0])
     interaction = make_interaction(
         row["question"], row["contexts"], row["answer"], reference=row["ground_truth"]
     )
-    judge = bench(lambda seen: Chat(json.dumps(good_reply(seen)), usage=None))
-    wanted = request_for(interaction, *Want)
-    estimate = judge.judge.estimate(wanted)
-    reply = await judge.judge.judge(wanted)
-    assert isinstance(estimate, Usage)
-    assert estimate.calls == reply.usage.calls == 3
-    assert estimate.input_tokens == pytest.approx(reply.usage.input_tokens, rel=0.1)
+
+    def counting(seen: Seen) -> Answer:
+        schema = json.dumps(seen.body["response_format"]["json_schema"]["schema"])
+        characters = sum(len(message["content"]) for message in seen.body["messages"]) + len(schema)
+        return Chat(json.dumps(good_reply(seen)), usage=(characters // 4, 9))
+
+    judge = bench(counting)
+    estimate = judge.judge.estimate(request_for(interaction, *Want))
+    assert judge.server.requests == []
+    spent = (await Evaluator(judge.judge, None, clock=judge.clock).evaluate(interaction)).judge
+    assert (estimate.calls, estimate.estimated_calls) == (spent.calls, 3) == (3, 3)
+    assert estimate.input_tokens == pytest.approx(
+        spent.input_tokens, rel=faults["F39"]["expect"]["estimate_error_max"]
+    )
+    assert (spent.estimated_calls, spent.output_tokens) == (0, 3 * 9)
+
+
+def test_everything_loads_without_any_vendors_library(faults: dict[str, Fault]) -> None:
+    """F40: whatever a vendor removes or renames, an import of ours does not find out."""
+    script = """
+import pkgutil, sys
+for vendor in ("openai", "langchain", "langchain_core", "llama_index", "haystack", "anthropic", "tiktoken"):
+    sys.modules[vendor] = None
+import ragtrace
+for module in pkgutil.walk_packages(ragtrace.__path__, "ragtrace."):
+    __import__(module.name)
+print("ok")
+"""
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (run.stdout.strip(), run.stderr) == (faults["F40"]["expect"]["import"], "")
 
 
 def test_chinese_quotes_are_found(faults: dict[str, Fault]) -> None:
     """F43: quotation marks of any kind around a quote do not hide it."""
     repro = faults["F43"]["repro"]
     assert Evidence([Shown(1, repro["contexts"][0])]).holding(repro["answer"]) == (1,)
+
+
+def test_every_recorded_fault_has_a_test(faults: dict[str, Fault]) -> None:
+    """The tests above name the rows that they hold."""
+    told = " ".join(str(test.__doc__) for name, test in globals().items() if name.startswith("test_"))
+    named = set(re.findall(r"\bF\d\d\b", told))
+    assert faults.keys() - named == set()
