@@ -1,91 +1,52 @@
-"""What stands around the collector in the chaos run, and breaks: its backend, its judge, its own process."""
+"""What stands around the collector in the chaos run, and breaks: its judge, its clock, its own process."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import random
+import os
 import re
+import shutil
+import sqlite3
 import sys
+import tempfile
 import threading
+import time
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import aiohttp
 import psutil
-from aiohttp import web
-from chaos_traffic import PROTOBUF
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from servers.openai_chat import Answer, Http, Seen, good_reply
 
-LARGEST_BODY = 4 * 2**20
 START_WITHIN = 60.0
-SCORED = re.compile(r'"status":\s*"scored"')
+_SETTLES = 0.2
+"""Seconds in which a backend has read what a process that ended had sent."""
+_TRACE = re.compile(r"\b[0-9a-f]{32}\b")
 
 
-@dataclass
-class Backend:
-    """Keeps what it takes: how often each span came, and the scores on it."""
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """The judge was asked about ``trace`` (hex) in this ``life`` of the collector."""
 
-    mode: str = "ok"
-    came: Counter[bytes] = field(default_factory=Counter)
-    scores: dict[bytes, set[str]] = field(default_factory=dict)
-    late: Counter[bytes] = field(default_factory=Counter)
-    unanswered: Counter[bytes] = field(default_factory=Counter)
-    largest: int = 0
-    draw: random.Random = field(default_factory=lambda: random.Random(0))
-
-    async def handle(self, incoming: web.Request) -> web.StreamResponse:
-        mode = self.mode
-        if mode == "reset" and incoming.transport is not None:
-            incoming.transport.abort()
-        try:
-            body = await incoming.read()
-        except ConnectionResetError:
-            return web.Response(status=400)
-        if mode == "hang":
-            await asyncio.sleep(30)
-        if mode in {"503", "429", "401", "500"}:
-            return web.Response(status=int(mode), headers={"retry-after": "1"} if mode == "429" else {})
-        if len(body) > LARGEST_BODY:
-            return web.Response(status=413)
-        if mode == "slow":
-            await asyncio.sleep(self.draw.uniform(0.1, 1.0))
-        gone = incoming.transport is None or incoming.transport.is_closing()
-        self._take(ExportTraceServiceRequest.FromString(body), is_lost=gone or mode == "lossy")
-        if mode == "lossy" and incoming.transport is not None:
-            incoming.transport.abort()
-        return web.Response(headers=PROTOBUF)
-
-    def _take(self, taken: ExportTraceServiceRequest, is_lost: bool) -> None:
-        spans = [
-            (scope.scope.name, span)
-            for resource in taken.resource_spans
-            for scope in resource.scope_spans
-            for span in scope.spans
-        ]
-        self.largest = max(self.largest, len(spans))
-        for scope_name, span in spans:
-            if scope_name.startswith("ragtrace"):
-                self.late[span.trace_id] += 1
-                continue
-            self.came[span.span_id] += 1
-            self.unanswered[span.span_id] += is_lost
-            for attribute in span.attributes:
-                if attribute.key == "ragtrace.outcomes" and SCORED.search(attribute.value.string_value):
-                    self.scores.setdefault(span.span_id, set()).add(attribute.value.string_value)
+    trace: str
+    life: int
+    at: float
 
 
 @dataclass
 class Judge:
-    """Answers as an honest model, or as ``mode`` says."""
+    """Answers as an honest model, or as ``mode`` says; notes what it is asked about documents."""
 
+    life: Callable[[], int]
     mode: str = "ok"
     released: threading.Event = field(default_factory=threading.Event)
+    asks: list[Ask] = field(default_factory=list)
 
     def __call__(self, seen: Seen) -> Answer:
+        if (named := _TRACE.search(seen.user)) is not None:
+            self.asks.append(Ask(named[0], self.life(), time.monotonic()))
         match self.mode:
             case "429":
                 return Http(429, headers=(("retry-after", "1"),))
@@ -98,6 +59,51 @@ class Judge:
         return good_reply(seen)
 
 
+@dataclass(frozen=True)
+class WallClock:
+    """The time of day as the collector sees it, by libfaketime; the machine's is left alone."""
+
+    library: Path
+    offset: Path
+
+    @classmethod
+    def found(cls, folder: Path) -> WallClock | None:
+        """One whose offset stands in ``folder``; ``None`` where libfaketime is not installed."""
+        libraries = sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
+        if not libraries:
+            return None
+        clock = cls(libraries[0], folder / "clock")
+        clock.set(0)
+        return clock
+
+    def set(self, seconds: int) -> None:
+        """Let it go ``seconds`` before or behind from now on."""
+        new = self.offset.with_suffix(".new")
+        new.write_text(f"{seconds:+d}\n")
+        new.replace(self.offset)
+
+    def environment(self) -> dict[str, str]:
+        return {
+            "LD_PRELOAD": str(self.library),
+            "FAKETIME_TIMESTAMP_FILE": str(self.offset),
+            "FAKETIME_CACHE_DURATION": "1",
+            "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+            "NO_FAKE_STAT": "1",
+        }
+
+
+class Figures(dict[str, float]):
+    """A metrics page: values by name and labels, as they stand there."""
+
+    def total(self, name: str, *labels: str) -> float:
+        """The sum over everything of that name with these labels (``key="value"``)."""
+        return sum(
+            value
+            for key, value in self.items()
+            if key.partition("{")[0] == name and all(label in key for label in labels)
+        )
+
+
 @dataclass
 class Victim:
     """The collector process, started again whenever it was ended by us."""
@@ -107,17 +113,29 @@ class Victim:
     http: int
     grpc: int
     admin: int
+    clock: WallClock | None = None
     kills: int = 0
     ends: int = 0
     died: int = 0
     most_rss: int = 0
+    unaccounted: float = 0.0
+    """The furthest from 0 that its law of conservation ever was when it was looked at."""
     process: asyncio.subprocess.Process | None = None
+    ended_at: list[float] = field(default_factory=list)
+    """When each of its lives ended."""
+    judged: list[frozenset[str]] = field(default_factory=list)
+    """The traces whose verdicts were on disk then."""
+
+    @property
+    def life(self) -> int:
+        return len(self.ended_at)
 
     async def start(self) -> None:
+        more: Mapping[str, str] = {} if self.clock is None else self.clock.environment()
         with (self.folder / "log").open("ab") as log:
             self.process = await asyncio.create_subprocess_exec(
                 sys.executable, "-m", "ragtrace_collector", "collector", "--config", str(self.config),
-                stdout=log, stderr=log,
+                stdout=log, stderr=log, env={**os.environ, **more},
             )  # fmt: skip
 
     async def up(self) -> None:
@@ -131,10 +149,11 @@ class Victim:
         """Start it where it ended without being told to, which is a failure of the run."""
         if self.process is not None and self.process.returncode is not None:
             self.died += 1
+            await self._bury(time.monotonic())
             await self.start()
 
-    async def figures(self) -> dict[str, float] | None:
-        """Its metrics, summed over labels; ``None`` while it does not answer."""
+    async def figures(self) -> Figures | None:
+        """Its metrics; ``None`` while it does not answer."""
         url, found = f"http://127.0.0.1:{self.admin}/metrics", Counter[str]()
         try:
             async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=5)) as session:
@@ -144,8 +163,10 @@ class Victim:
         for line in text.splitlines():
             if not line.startswith("#"):
                 name, _, value = line.rpartition(" ")
-                found[name.partition("{")[0].removeprefix("ragtrace_collector_")] += float(value)
-        return dict(found)
+                found[name.removeprefix("ragtrace_collector_")] += float(value)
+        figures = Figures(found)
+        self.unaccounted = max(self.unaccounted, figures["unaccounted_spans"], key=abs)
+        return figures
 
     def main(self) -> psutil.Process:
         assert self.process is not None
@@ -153,9 +174,11 @@ class Victim:
 
     async def kill(self, garbage: bytes) -> None:
         assert self.process is not None
+        at = time.monotonic()
         self.process.kill()
         await self.process.wait()
         self.kills += 1
+        await self._bury(at)
         journal = self.folder / "spool" / "spool.db-wal"
         if garbage and journal.exists():
             with journal.open("ab") as out:
@@ -167,17 +190,27 @@ class Victim:
         self.process.terminate()
         await asyncio.wait_for(self.process.wait(), 30)
         self.ends += 1
+        await self._bury(time.monotonic())
         await self.start()
 
+    async def _bury(self, at: float) -> None:
+        await asyncio.sleep(_SETTLES)
+        judged = await asyncio.to_thread(stored_verdicts, self.folder / "spool")
+        self.judged.append(judged)
+        self.ended_at.append(at)
 
-@contextlib.asynccontextmanager
-async def serving(backend: Backend) -> AsyncIterator[int]:
-    app = web.Application(client_max_size=2**30)
-    app.router.add_post("/v1/traces", backend.handle)
-    runner = web.AppRunner(app, shutdown_timeout=1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    try:
-        yield runner.addresses[0][1]
-    finally:
-        await runner.cleanup()
+
+def stored_verdicts(spool: Path) -> frozenset[str]:
+    """The traces (hex) whose verdicts a spool holds that nobody uses, read from a copy of it."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("spool.db", "spool.db-wal"):
+            if (spool / name).exists():
+                shutil.copy(spool / name, Path(folder) / name)
+        connection = sqlite3.connect(Path(folder) / "spool.db")
+        try:
+            keys = connection.execute("SELECT key FROM verdicts").fetchall()
+        except sqlite3.DatabaseError:
+            return frozenset()
+        finally:
+            connection.close()
+    return frozenset(key.partition("/")[0] for (key,) in keys)

@@ -1,4 +1,4 @@
-"""One chaos run: senders, faults by a seeded schedule, and the reckoning at the end."""
+"""One chaos run: senders, and faults by a seeded schedule."""
 
 from __future__ import annotations
 
@@ -8,69 +8,37 @@ import random
 import threading
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import aiohttp
 import grpc
 import psutil
-from chaos_around import Backend, Judge, Victim
-from chaos_traffic import PROTOBUF, bodies, malformed
+from chaos_around import Figures, Judge, Victim
+from chaos_backend import MODES, Backend
+from chaos_reckoning import Account, Result, account, judged_again
+from chaos_traffic import PROTOBUF, bodies, malformed, plain, request
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 EXPORT = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
-SENDERS, REQUESTS_AT_ONCE = 6, 4
+SENDERS = 6
+LEFT = ("held_spans", "spooled_spans", "spool_bytes", "shelf_bytes")
+"""Figures that are 0 once everything is out."""
 AWAY = frozenset({"ClientConnectorError", "UNAVAILABLE"})
 DRAIN_WITHIN = 240.0
-
-
-@dataclass
-class Result:
-    """What a run came to."""
-
-    seconds: float
-    sent: int = 0
-    acknowledged: int = 0
-    delivered: int = 0
-    lost: int = 0
-    unknown: int = 0
-    twice: int = 0
-    """Copies of spans beyond the first."""
-    twice_unanswered: int = 0
-    """Of these, copies sent again because the backend took them and its answer was lost."""
-    window: int = 0
-    """Copies that the kills may cost: requests in flight times the spans of the largest."""
-    scored: int = 0
-    scored_twice: int = 0
-    late_scores: int = 0
-    kills: int = 0
-    ends: int = 0
-    died: int = 0
-    most_rss_mib: float = 0.0
-    unaccounted: float = 0.0
-    drained: bool = False
-    answers: dict[str, int] = field(default_factory=dict)
-    faults: dict[str, int] = field(default_factory=dict)
-
-    @property
-    def holds(self) -> bool:
-        wrong = self.lost or self.unknown or self.scored_twice or self.died or self.unaccounted
-        return (
-            self.drained
-            and self.scored > 0
-            and not wrong
-            and self.twice - self.twice_unanswered <= self.window
-        )
+_DAY = 86_400
 
 
 class Run:
-    """One run: senders, faults, and the reckoning."""
+    """One run against ``victim``, what stands around it, and the reckoning."""
 
-    def __init__(self, victim: Victim, backend: Backend, judge: Judge, seed: int) -> None:
-        self._victim, self._backend, self._judge = victim, backend, judge
+    def __init__(self, victim: Victim, backends: Sequence[Backend], judge: Judge, seed: int) -> None:
+        self._victim, self._backends, self._judge = victim, backends, judge
         self._draw, self._seed = random.Random(seed), seed
         self._sent, self._acknowledged = set[bytes](), set[bytes]()
         self._answers, self._faults = Counter[str](), Counter[str]()
+        self._pauses: list[tuple[float, float]] = []
+        self._disk_full: list[tuple[float, float]] = []
         self._ends = 0.0
 
     async def run(self, seconds: float) -> Result:
@@ -79,8 +47,20 @@ class Run:
         async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=15)) as session:
             senders = [self._send(session, random.Random(f"{self._seed}/{n}")) for n in range(SENDERS)]
             await asyncio.gather(*senders, self._break())
-        self._backend.mode = self._judge.mode = "ok"
+            await self._victim.up()
+            await self._reject_some(session)
+        self._judge.mode = "ok"
         return self._result(seconds, await self._drained())
+
+    async def _reject_some(self, session: aiohttp.ClientSession) -> None:
+        """Let each backend reject spans in the last life, for the two counts of them to be compared."""
+        for backend in self._backends:
+            backend.mode = "partial"
+        draw = random.Random(f"{self._seed}/last")
+        for _ in range(5):
+            await self._send_one(request(*plain(draw)), lambda body: self._post(session, body, PROTOBUF))
+        for backend in self._backends:
+            backend.mode = "ok"
 
     async def _send(self, session: aiohttp.ClientSession, draw: random.Random) -> None:
         async with grpc.aio.insecure_channel(f"127.0.0.1:{self._victim.grpc}") as channel:
@@ -90,17 +70,27 @@ class Run:
                     body, headers = malformed(draw)
                     self._answers[f"malformed: {await self._post(session, body, headers)}"] += 1
                 for made in bodies(draw):
-                    ids = {s.span_id for r in made.resource_spans for c in r.scope_spans for s in c.spans}
-                    self._sent |= ids
-                    body = made.SerializeToString()
                     over_grpc = draw.random() < 0.3
-                    answer = await (_call(call, body) if over_grpc else self._post(session, body, PROTOBUF))
-                    self._answers[answer] += 1
-                    if answer in AWAY:
-                        await asyncio.sleep(1)
-                    if answer in {"200", "OK"}:
-                        self._acknowledged |= ids
+                    await self._send_one(
+                        made,
+                        lambda body, over_grpc=over_grpc: (
+                            _call(call, body) if over_grpc else self._post(session, body, PROTOBUF)
+                        ),
+                    )
                 await asyncio.sleep(draw.uniform(0.02, 0.3))
+
+    async def _send_one(
+        self, made: ExportTraceServiceRequest, send: Callable[[bytes], Awaitable[str]]
+    ) -> None:
+        """Send a request once, and note whether it was acknowledged."""
+        ids = {s.span_id for r in made.resource_spans for c in r.scope_spans for s in c.spans}
+        self._sent |= ids
+        answer = await send(made.SerializeToString())
+        self._answers[answer] += 1
+        if answer in AWAY:
+            await asyncio.sleep(1)
+        if answer in {"200", "OK"}:
+            self._acknowledged |= ids
 
     async def _post(self, session: aiohttp.ClientSession, body: bytes, headers: dict[str, str]) -> str:
         try:
@@ -115,7 +105,7 @@ class Run:
         faults: dict[str, tuple[int, Callable[[], Awaitable[None]]]] = {
             "kill": (3, self._kill), "end": (1, self._victim.end), "worker": (2, self._kill_worker),
             "pause": (1, self._pause), "backend": (5, self._break_backend), "judge": (4, self._break_judge),
-            "disk": (2, self._fill_disk),
+            "disk": (2, self._fill_disk), "clock": (2 if self._victim.clock else 0, self._jump),
         }  # fmt: skip
         names, weights = list(faults), [weight for weight, _ in faults.values()]
         while time.monotonic() < self._ends:
@@ -137,17 +127,28 @@ class Run:
             child.kill()
 
     async def _pause(self) -> None:
-        process = self._victim.main()
+        process, since = self._victim.main(), time.monotonic()
         process.suspend()
         await asyncio.sleep(self._draw.uniform(2, 8))
         process.resume()
+        self._pauses.append((since, time.monotonic()))
+
+    async def _jump(self) -> None:
+        """The clock on the wall jumps, by minutes or by a year, forwards or back; the steady one does not."""
+        assert self._victim.clock is not None
+        furthest = self._draw.choice((600, _DAY, 400 * _DAY))
+        self._victim.clock.set(self._draw.randint(-furthest, furthest))
 
     async def _break_backend(self) -> None:
-        modes = ("503", "429", "401", "500", "reset", "hang", "slow", "lossy")
-        self._backend.mode = self._draw.choice(modes)
-        self._faults[f"backend {self._backend.mode}"] += 1
+        """One of them, or now and then all, in one way."""
+        broken = [self._draw.choice(self._backends)] if self._draw.random() < 0.8 else self._backends
+        mode = self._draw.choice(MODES)
+        self._faults[f"backend {mode}"] += 1
+        for backend in broken:
+            backend.mode = mode
         await asyncio.sleep(self._draw.uniform(1, 8))
-        self._backend.mode = "ok"
+        for backend in broken:
+            backend.mode = "ok"
 
     async def _break_judge(self) -> None:
         self._judge.released = threading.Event()
@@ -162,11 +163,13 @@ class Run:
         process, spool = self._victim.main(), self._victim.folder / "spool"
         largest = max((file.stat().st_size for file in spool.glob("spool.db*")), default=0)
         _, hard = process.rlimit(psutil.RLIMIT_FSIZE)
+        since = time.monotonic()
         process.rlimit(psutil.RLIMIT_FSIZE, (largest, hard))
         await asyncio.sleep(self._draw.uniform(1, 5))
         process.rlimit(psutil.RLIMIT_FSIZE, (hard, hard))
+        self._disk_full.append((since, time.monotonic()))
 
-    async def _drained(self) -> dict[str, float] | None:
+    async def _drained(self) -> Figures | None:
         """Wait until nothing is held or spooled any more → the figures then."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(DRAIN_WITHIN):
@@ -174,53 +177,57 @@ class Run:
                 while quiet < 5:
                     await self._victim.revive()
                     figures = await self._victim.figures()
-                    left = figures and (
-                        figures["held_spans"] or figures["spooled_spans"] or figures["spool_bytes"]
-                    )
+                    left = figures and sum(map(figures.total, LEFT))
                     quiet = 0 if figures is None or left else quiet + 1
                     await asyncio.sleep(0.5)
                 return figures
         return None
 
-    def _result(self, seconds: float, figures: dict[str, float] | None) -> Result:
-        backend, victim = self._backend, self._victim
-        delivered = set(backend.came)
-        twice = {span: count - 1 for span, count in backend.came.items() if count > 1}
+    def _result(self, seconds: float, figures: Figures | None) -> Result:
+        backends, victim = self._backends, self._victim
+        asked_again, paid_twice = judged_again(
+            self._judge.asks,
+            victim.judged,
+            {trace: at for b in backends for trace, at in b.scored_at.items()},
+        )
         return Result(
             seconds=seconds,
+            clock_jumps=victim.clock is not None,
             sent=len(self._sent),
             acknowledged=len(self._acknowledged),
-            delivered=len(delivered),
-            lost=len(self._acknowledged - delivered),
-            unknown=len(delivered - self._sent),
-            twice=sum(twice.values()),
-            twice_unanswered=sum(min(count, backend.unanswered[span]) for span, count in twice.items()),
-            window=(victim.kills + victim.ends) * REQUESTS_AT_ONCE * backend.largest,
-            scored=len(backend.scores),
-            scored_twice=sum(len(found) > 1 for found in backend.scores.values()),
-            late_scores=sum(backend.late.values()),
+            accounts={backend.name: self._account(backend, figures) for backend in backends},
+            scored=len({span for backend in backends for span in backend.scores}),
+            scored_twice=sum(len(found) > 1 for backend in backends for found in backend.scores.values()),
+            late_scores=sum(sum(backend.late.values()) for backend in backends),
+            judged_again=len(asked_again),
+            judged_again_unstored=len(paid_twice),
             kills=victim.kills,
             ends=victim.ends,
             died=victim.died,
             most_rss_mib=round(victim.most_rss / 2**20, 1),
-            unaccounted=unaccounted(figures) if figures else 0.0,
+            unaccounted=victim.unaccounted,
             drained=figures is not None,
             answers=dict(sorted(self._answers.items())),
             faults=dict(sorted(self._faults.items())),
         )
 
-
-def unaccounted(figures: dict[str, float]) -> float:
-    """Spans that the last process took in and that are in none of its books."""
-    came = ("received_spans_total", "replayed_spans_total", "made_spans_total")
-    went = (
-        "forwarded_spans_total",
-        "held_spans",
-        "spooled_spans",
-        "refused_spans_total",
-        "dropped_spans_total",
-    )
-    return sum(figures.get(name, 0.0) for name in came) - sum(figures.get(name, 0.0) for name in went)
+    def _account(self, backend: Backend, figures: Figures | None) -> Account:
+        destination = f'destination="http://127.0.0.1:{backend.port}"'
+        counted = (
+            None
+            if figures is None
+            else figures.total("rejected_spans_total", destination, 'reason="partial_success"')
+        )
+        return account(
+            backend,
+            sent=self._sent,
+            acknowledged=self._acknowledged,
+            ended_at=self._victim.ended_at,
+            pauses=self._pauses,
+            others=[other for other in self._backends if other is not backend],
+            disk_full=self._disk_full,
+            counted=counted,
+        )
 
 
 async def _call(call: Any, body: bytes) -> str:
