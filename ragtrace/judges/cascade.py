@@ -65,7 +65,7 @@ class CascadeJudge:
     fitted for. ``languages``: where claims are decided locally at all.
 
     Raises:
-        ConfigError: no bounds were fitted for this precision.
+        ConfigError: no bounds keep this precision, or none do in one of the languages.
     """
 
     inner: Judge
@@ -74,10 +74,15 @@ class CascadeJudge:
     _local: EmbeddedJudge = field(default_factory=EmbeddedJudge, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        known = fitted_bounds()["en"]
-        if self.precision not in known:
-            listed = ", ".join(map(str, known))
+        known = fitted_bounds()
+        if self.precision not in known["en"]:
+            listed = ", ".join(map(str, known["en"]))
             raise ConfigError(f"{self.precision} is none of {listed}", "judge.precision")
+        for language in self.languages:
+            if self.precision not in known.get(language, {}):
+                raise ConfigError(
+                    f"no bound keeps a precision of {self.precision} in {language}", "judge.languages"
+                )
 
     @property
     def kind(self) -> str:
@@ -115,17 +120,18 @@ class CascadeJudge:
             return {}
         local = self._local.reply(replace(request, wants=frozenset({Want.VERDICTS})))
         bounds = self._bounds(request.language)
-        may_lack = _shows_what_is_lacking(request.interaction, request.language)
-        return {
-            judged.claim.unit: judged
-            for judged in local.claims
-            if all(
-                v is not None and bounds.decide(v, may_lack) for v in (judged.verdict, *judged.pairs.values())
+        may_lack = _shows_what_is_lacking(request.interaction)
+
+        def is_clear(judged: JudgedClaim) -> bool:
+            verdicts = (judged.verdict, *judged.pairs.values())
+            return detect_language(judged.claim.text) == request.language and all(
+                verdict is not None and bounds.decide(verdict, may_lack) for verdict in verdicts
             )
-        }
+
+        return {judged.claim.unit: judged for judged in local.claims if is_clear(judged)}
 
     def _bounds(self, language: Language) -> Bounds:
-        return fitted_bounds().get(language, {}).get(self.precision, Bounds())
+        return fitted_bounds()[language][self.precision]
 
 
 def _without(request: JudgeRequest, decided: Mapping[int, JudgedClaim]) -> JudgeRequest:
@@ -149,16 +155,14 @@ def _merged(asked: JudgeReply, decided: Mapping[int, JudgedClaim]) -> JudgeReply
     return replace(asked, claims=tuple(claims), usage=asked.usage + Usage(local_claims=len(decided)))
 
 
-def _shows_what_is_lacking(interaction: Interaction, language: Language) -> bool:
-    """Whether a claim that shares no word with the documents lacks support.
+def _shows_what_is_lacking(interaction: Interaction) -> bool:
+    """Whether an English claim that shares no word with the documents lacks support.
 
     Not so where there is no text, where earlier turns may hold it, and where the documents are in another
-    language than the answer: the words differ then, whatever they say.
+    language: the words differ then, whatever they say.
     """
     texts = [document.text for document in interaction.documents or () if document.text]
-    if not texts or interaction.history or detect_language(*texts) != language:
+    if not texts or interaction.history or detect_language(*texts) != "en":
         return False
-    if language == "zh":
-        return True
     found = [word for text in texts for word in words(normalise(text))]
     return sum(word in english().stop for word in found) >= _STOP_SHARE * len(found)

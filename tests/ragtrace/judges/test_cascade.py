@@ -103,10 +103,21 @@ async def test_a_reference_is_compared_with_the_whole_answer():
 
 
 async def test_chinese_is_left_to_the_model():
-    """By default nothing is decided locally in Chinese."""
+    """Nothing is decided locally in Chinese."""
     model = Model()
     await CascadeJudge(model).judge(request(COPIED, language="zh"))
     assert len(model.asked[0].units) == 1
+
+
+def test_a_chinese_sentence_in_an_english_answer_is_asked():
+    """Each claim is held against the bounds of its own language."""
+    assert local(request(f"{COPIED} 小提琴家今晚排练莫扎特的曲子。")) == 1
+
+
+def test_a_language_without_bounds_is_refused():
+    """Nothing would be decided there, without a word."""
+    with pytest.raises(ConfigError, match="in zh"):
+        CascadeJudge(Model(), languages=("en", "zh"))
 
 
 def local(asked: JudgeRequest) -> int:
