@@ -125,6 +125,8 @@ JUDGE_KIND, JUDGE_MODEL, JUDGE_REVISION = (
 )
 JUDGE_CALLS = "ragtrace.judge.calls"
 JUDGE_INPUT_TOKENS, JUDGE_OUTPUT_TOKENS = "ragtrace.judge.input_tokens", "ragtrace.judge.output_tokens"
+JUDGE_ESTIMATED_CALLS = "ragtrace.judge.estimated_calls"
+"""Calls whose tokens the endpoint did not count; absent where there are none."""
 SAMPLING_PROBABILITY, SAMPLING_RULE = "ragtrace.sampling.probability", "ragtrace.sampling.rule"
 SCREEN = "ragtrace.screen"
 OUTCOMES = "ragtrace.outcomes"

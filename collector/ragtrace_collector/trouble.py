@@ -21,6 +21,8 @@ _WHAT_TO_DO = {
     "forbidden": "{url} does not let this key use {model} (OPENAI_API_KEY, judge.model)",
     "not_found": "{url} has no such path or no model {model} (judge.base_url, judge.model)",
     "malformed_response": "{url} does not answer as a chat endpoint does (judge.base_url)",
+    "redirected": "{url} redirects to another host; name that one (judge.base_url)",
+    "reply_too_large": "{url} answers without end, not as a chat endpoint does (judge.base_url)",
     "quota": "the quota of the key is spent at {url}",
     "rate_limited": "{url} asks for fewer requests (--concurrency)",
     "timeout": "{url} does not answer in time (--judge-timeout)",

@@ -166,6 +166,7 @@ def _judge_attributes(judge: JudgeInfo) -> Attributes:
             semconv.JUDGE_CALLS: judge.calls,
             semconv.JUDGE_INPUT_TOKENS: judge.input_tokens,
             semconv.JUDGE_OUTPUT_TOKENS: judge.output_tokens,
+            semconv.JUDGE_ESTIMATED_CALLS: judge.estimated_calls or None,
         }
     )
 

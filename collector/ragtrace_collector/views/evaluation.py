@@ -159,6 +159,8 @@ def _judge(judge: Mapping[str, Any], language: Language) -> Text:
         read=judge.get("input_tokens", 0),
         written=judge.get("output_tokens", 0),
     )
+    if estimated := judge.get("estimated_calls", 0):
+        said += SUMMARY["estimated"][language].format(n=estimated)
     if local := judge.get("local_claims", 0):
         said += SUMMARY["local"][language].format(n=local)
     return Text(said, style="dim")

@@ -109,6 +109,10 @@ SUMMARY: Final[dict[str, dict[Language, str]]] = {
         "en": "judge {name}, revision {revision}: {calls} calls, {read} + {written} tokens",
         "zh": "评判器 {name}，版本 {revision}：调用 {calls} 次，令牌 {read} + {written}",
     },
+    "estimated": {
+        "en": "; the tokens of {n} calls are estimates",
+        "zh": "；其中 {n} 次调用的 token 数为估计值",
+    },
     "local": {"en": "; {n} claims decided without it", "zh": "；{n} 条论断未经它即判定"},
     "better": {"en": "better", "zh": "变好"},
     "worse": {"en": "worse", "zh": "变差"},

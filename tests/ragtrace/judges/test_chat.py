@@ -15,7 +15,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from servers.openai_chat import Answer, Chat, Http, Seen, good_reply
 
 from ragtrace.endpoint.untraced import untraced
-from ragtrace.judges.base import Judge, JudgeReply, Want
+from ragtrace.judges.base import Judge, JudgeReply, Usage, Want
 from ragtrace.model import JudgedClaim, Need, Status, Support, Turn
 from ragtrace.testing import make_interaction
 
@@ -466,12 +466,37 @@ async def test_usage_is_the_providers_and_counts_re_asks(bench: Any) -> None:
     """Where the provider gives none it is estimated."""
     judge = bench(Chat("no", usage=(70, 7)), lambda seen: Chat(json.dumps(good_reply(seen)), usage=(90, 9)))
     reply = await judge.ask(two_documents(), Want.VERDICTS)
-    assert (reply.usage.calls, reply.usage.input_tokens, reply.usage.output_tokens) == (2, 160, 16)
-    judge = bench(lambda seen: Chat(json.dumps(good_reply(seen)), usage=None))
-    reply = await judge.ask(two_documents(), Want.VERDICTS)
-    assert reply.usage.calls == 1
-    assert reply.usage.input_tokens > 100
-    assert reply.usage.output_tokens > 10
+    assert reply.usage == Usage(2, 160, 16)
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        None,
+        {},
+        "70",
+        {"prompt_tokens": None, "completion_tokens": None},
+        {"prompt_tokens": -7, "completion_tokens": -7},
+        {"prompt_tokens": 0, "completion_tokens": True},
+        {"prompt_tokens": "many", "completion_tokens": float("nan")},
+        {"prompt_tokens": 10**30, "completion_tokens": 1e300},
+        {"prompt_tokens": "95", "completion_tokens": "n/a"},
+    ],
+)
+async def test_tokens_that_nobody_counted_are_estimated_and_called_so(bench: Any, usage: object) -> None:
+    """Whatever stands where the count should."""
+    judge = bench(lambda seen: Chat(json.dumps(good_reply(seen)), usage=None, more={"usage": usage}))
+    used = (await judge.ask(two_documents(), Want.VERDICTS)).usage
+    assert (used.calls, used.estimated_calls) == (1, 1)
+    assert 90 < used.input_tokens < 2000
+    assert 10 < used.output_tokens < 200
+
+
+async def test_tokens_counted_in_strings_are_counted(bench: Any) -> None:
+    """They are numbers in another dress."""
+    usage = {"prompt_tokens": "70", "completion_tokens": "7"}
+    judge = bench(lambda seen: Chat(json.dumps(good_reply(seen)), usage=None, more={"usage": usage}))
+    assert (await judge.ask(two_documents(), Want.VERDICTS)).usage == Usage(1, 70, 7)
 
 
 async def test_an_answer_of_endless_length_has_a_bounded_cost(bench: Any) -> None:

@@ -88,6 +88,22 @@ async def test_a_window_of_unknown_size_is_found_by_trying(bench: Any) -> None:
     assert reply.faults == ()
 
 
+async def test_a_gateway_that_refuses_large_bodies_gets_smaller_ones(bench: Any) -> None:
+    """413 names bytes, if anything: what fits is found by trying, and nothing is scored low for it."""
+
+    def script(seen: Seen) -> Answer:
+        size = len(json.dumps(seen.body))
+        return (
+            Http(413, "limit is 40000 bytes", body=b"<html>413</html>") if size > 40_000 else good_reply(seen)
+        )
+
+    judge = bench(script)
+    reply = await judge.ask(large(documents=20, tokens=1500, facts=5), Want.VERDICTS, Want.RELEVANCE)
+    assert [claim.verdict and claim.verdict.support for claim in reply.claims] == [Support.SUPPORTED] * 5
+    assert set(reply.relevance) == set(range(1, 21))
+    assert reply.faults == ()
+
+
 async def test_a_server_that_cuts_silently_gives_itself_away(bench: Any) -> None:
     """It counts far fewer tokens than were sent: what it judged of the rest is void, and asked again in parts."""
 
