@@ -17,6 +17,7 @@ import asyncio
 import itertools
 import os
 import random
+import re
 import socket
 import subprocess
 import sys
@@ -31,9 +32,10 @@ import aiohttp
 import psutil
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-SPANS, TRACE, CONNECTIONS = 512, 4, 8
+SPANS, TRACE, CONNECTIONS, VARIANTS = 512, 4, 8, 16
 MARK = b"\xf1\xe2\xd3\xc4\xb5\xa6\x97\x88"
-"""The first half of every trace id in a template; replaced in each request, so that no trace comes twice."""
+"""The first half of every trace id in a template; replaced in each request, so that no trace comes twice. The
+second half differs between the variants of a template, so that of many traces the share is drawn."""
 WORDS = "refund policy battery invoice document answer question shipping warranty index model".split()  # noqa: SIM905
 
 
@@ -111,6 +113,16 @@ def template(rag_share: float, seed: int, spans: int = SPANS) -> bytes:
     return request.SerializeToString()
 
 
+def with_other_ids(body: bytes, draw: random.Random) -> bytes:
+    """A template with other second halves of its trace ids, by which traces are drawn."""
+    others: dict[bytes, bytes] = {}
+
+    def other(found: re.Match[bytes]) -> bytes:
+        return MARK + others.setdefault(found[1], draw.randbytes(8))
+
+    return re.sub(re.escape(MARK) + b"(.{8})", other, body, flags=re.DOTALL)
+
+
 @dataclass
 class Result:
     """What one run gave."""
@@ -137,6 +149,8 @@ def cpu_seconds(pid: int) -> float:
 
 async def load(url: str, pid: int, templates: list[bytes], seconds: float, warm: float = 1.0) -> Result:
     numbers, latencies = itertools.count(time.time_ns()), list[float]()  # no trace comes twice
+    draw = random.Random(1)
+    templates = [with_other_ids(body, draw) for body in templates for _ in range(VARIANTS)]
     accepted = errors = 0
     async with aiohttp.ClientSession(headers={"content-type": "application/x-protobuf"}) as session:
 
