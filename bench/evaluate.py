@@ -122,14 +122,14 @@ def serve(pipe: Connection) -> None:
     """An honest model behind an OpenAI-compatible endpoint that takes its time."""
     import uvloop
     from aiohttp import web
-    from servers.openai_chat import Seen, _completion, good_reply
+    from servers.openai_chat import Seen, completion, good_reply
 
     async def answer(request: web.Request) -> web.Response:
         began = time.monotonic()
         seen = Seen(await request.json(), {})
-        made = _completion(asked_back(seen.items[0][3]) if seen.call == "questions" else good_reply(seen))
+        made = completion(asked_back(seen.items[0][3]) if seen.call == "questions" else good_reply(seen))
         await asyncio.sleep(max(0.0, LATENCY - (time.monotonic() - began)))
-        return web.json_response(made)
+        return web.Response(body=made, content_type="application/json")
 
     async def embed(request: web.Request) -> web.Response:
         texts = (await request.json())["input"]
