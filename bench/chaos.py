@@ -88,7 +88,7 @@ def settings(victim: Victim, ports: list[int], model: str) -> dict[str, Any]:
         "embedder": {"use": "off"},
         "sampling": {"share": 1.0},
         "scoring": {"deadline": 5.0, "late": 6.0},
-        "assembly": {"quiet": 0.5, "idle": 5.0},
+        "assembly": {"quiet": 0.5, "idle": 15.0},
     }
 
 

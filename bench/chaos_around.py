@@ -11,7 +11,6 @@ import sys
 import tempfile
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,14 +22,15 @@ from servers.openai_chat import Answer, Http, Seen, good_reply
 START_WITHIN = 60.0
 _SETTLES = 0.2
 """Seconds in which a backend has read what a process that ended had sent."""
-_TRACE = re.compile(r"\b[0-9a-f]{32}\b")
+_TRACE = re.compile(r"refunds take, ([0-9a-f]{32})")
+_ENTRY, _RETRIEVER = re.compile(r"as ([0-9a-f]{16}) says"), re.compile(r"Policy of ([0-9a-f]{16})")
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """The judge was asked about ``trace`` (hex) in this ``life`` of the collector."""
+    """The judge was asked about an interaction (trace and entry, hex) in this ``life`` of the collector."""
 
-    trace: str
+    about: str
     life: int
     at: float
 
@@ -45,8 +45,8 @@ class Judge:
     asks: list[Ask] = field(default_factory=list)
 
     def __call__(self, seen: Seen) -> Answer:
-        if (named := _TRACE.search(seen.user)) is not None:
-            self.asks.append(Ask(named[0], self.life(), time.monotonic()))
+        if (about := asked_about(seen)) is not None:
+            self.asks.append(Ask(about, self.life(), time.monotonic()))
         match self.mode:
             case "429":
                 return Http(429, headers=(("retry-after", "1"),))
@@ -57,6 +57,13 @@ class Judge:
             case "hang":
                 return Http(500, hold=self.released)
         return good_reply(seen)
+
+
+def asked_about(seen: Seen) -> str | None:
+    """The interaction that a request to the judge is about; ``None`` where it is about an answer alone."""
+    trace = _TRACE.search(seen.user)
+    entry = _ENTRY.search(" ".join(seen.units.values())) or _RETRIEVER.search(seen.user)
+    return None if trace is None or entry is None else f"{trace[1]}/{entry[1]}"
 
 
 @dataclass(frozen=True)
@@ -117,14 +124,14 @@ class Victim:
     kills: int = 0
     ends: int = 0
     died: int = 0
-    most_rss: int = 0
+    most_rss: float = 0.0
     unaccounted: float = 0.0
     """The furthest from 0 that its law of conservation ever was when it was looked at."""
     process: asyncio.subprocess.Process | None = None
     ended_at: list[float] = field(default_factory=list)
     """When each of its lives ended."""
     judged: list[frozenset[str]] = field(default_factory=list)
-    """The traces whose verdicts were on disk then."""
+    """The interactions (trace and entry) whose verdicts were on disk then."""
 
     @property
     def life(self) -> int:
@@ -154,7 +161,7 @@ class Victim:
 
     async def figures(self) -> Figures | None:
         """Its metrics; ``None`` while it does not answer."""
-        url, found = f"http://127.0.0.1:{self.admin}/metrics", Counter[str]()
+        url, found = f"http://127.0.0.1:{self.admin}/metrics", Figures()
         try:
             async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=5)) as session:
                 text = await (await session.get(url)).text()
@@ -163,10 +170,9 @@ class Victim:
         for line in text.splitlines():
             if not line.startswith("#"):
                 name, _, value = line.rpartition(" ")
-                found[name.removeprefix("ragtrace_collector_")] += float(value)
-        figures = Figures(found)
-        self.unaccounted = max(self.unaccounted, figures["unaccounted_spans"], key=abs)
-        return figures
+                found[name.removeprefix("ragtrace_collector_")] = float(value)
+        self.unaccounted = max(self.unaccounted, found["unaccounted_spans"], key=abs)
+        return found
 
     def main(self) -> psutil.Process:
         assert self.process is not None
@@ -201,7 +207,7 @@ class Victim:
 
 
 def stored_verdicts(spool: Path) -> frozenset[str]:
-    """The traces (hex) whose verdicts a spool holds that nobody uses, read from a copy of it."""
+    """The interactions (trace/entry) whose verdicts a spool holds, read from a copy of it."""
     with tempfile.TemporaryDirectory() as folder:
         for name in ("spool.db", "spool.db-wal"):
             if (spool / name).exists():
@@ -213,4 +219,4 @@ def stored_verdicts(spool: Path) -> frozenset[str]:
             return frozenset()
         finally:
             connection.close()
-    return frozenset(key.partition("/")[0] for (key,) in keys)
+    return frozenset(key.rpartition("/")[0] for (key,) in keys)

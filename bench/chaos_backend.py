@@ -49,7 +49,7 @@ class Backend:
     arrivals: dict[bytes, list[Arrival]] = field(default_factory=dict)
     scores: dict[bytes, set[str]] = field(default_factory=dict)
     scored_at: dict[str, tuple[int, float]] = field(default_factory=dict)
-    """By trace (hex): the life, and when."""
+    """By interaction (trace/entry, hex): the life, and when."""
     late: Counter[bytes] = field(default_factory=Counter)
     came_by: dict[bytes, asyncio.Transport] = field(default_factory=dict)
     port: int = 0
@@ -112,7 +112,8 @@ class Backend:
         for attribute in span.attributes:
             if attribute.key == "ragtrace.outcomes" and SCORED.search(attribute.value.string_value):
                 self.scores.setdefault(span.span_id, set()).add(attribute.value.string_value)
-                self.scored_at.setdefault(span.trace_id.hex(), (life, time.monotonic()))
+                about = f"{span.trace_id.hex()}/{span.span_id.hex()}"
+                self.scored_at.setdefault(about, (life, time.monotonic()))
 
     @contextlib.asynccontextmanager
     async def serving(self) -> AsyncIterator[int]:

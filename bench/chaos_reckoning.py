@@ -96,7 +96,7 @@ def account(
 
     ``pauses`` and ``disk_full`` are from when to when the collector stood still, and could write nothing.
     """
-    arrivals = {span: [_as_read(one, pauses) for one in came] for span, came in backend.arrivals.items()}
+    arrivals = {span: _as_read(came, pauses) for span, came in backend.arrivals.items()}
     made = Account(
         delivered=sum(any(one.taken for one in came) for came in arrivals.values()),
         rejected=sum(not any(one.taken for one in came) for came in arrivals.values()),
@@ -109,7 +109,7 @@ def account(
         for before, this in itertools.pairwise(came):
             if this.life > before.life:
                 lost_in = before.life
-            if not before.answered or (this.hung_up and this.life == before.life):
+            if not before.answered:
                 made.twice_unanswered += 1
             elif this.life > before.life or (this.life and others):
                 by_life[this.life - 1 if lost_in is None else lost_in] += 1
@@ -120,16 +120,30 @@ def account(
         copies > REQUESTS_AT_ONCE * MAX_SPANS + _not_noted(life, at, [backend, *others], disk_full)
         for life, (copies, at) in enumerate(zip(made.twice_by_kill, ended_at, strict=True))
     )
-    last = [one for came in arrivals.values() for one in came if one.life == len(ended_at) and one.answered]
-    made.rejections_counted = counted == sum(not one.taken for one in last)
+    made.rejections_counted = counted == sum(_rejections(came, len(ended_at)) for came in arrivals.values())
     return made
 
 
-def _as_read(one: Arrival, pauses: Sequence[tuple[float, float]]) -> Arrival:
-    """An answer to a process that stands still is read too late: its time is up when it goes on."""
-    if any(start - 0.5 <= one.at <= end + 0.5 for start, end in pauses):
-        return replace(one, answered=False)
-    return one
+def _as_read(came: Sequence[Arrival], pauses: Sequence[tuple[float, float]]) -> list[Arrival]:
+    """The copies of a span, each with whether the collector, while it lived, had read its answer.
+
+    It had not where it closed the connection before it sent the next copy. Nor where it stood still: its time
+    is up when it goes on.
+    """
+    return [
+        replace(
+            one,
+            answered=one.answered
+            and not (after is not None and after.hung_up and after.life == one.life)
+            and not any(start - 0.5 <= one.at <= end + 0.5 for start, end in pauses),
+        )
+        for one, after in itertools.zip_longest(came, came[1:])
+    ]
+
+
+def _rejections(came: Iterable[Arrival], life: int) -> int:
+    """How often a span was rejected in a life, as the collector knows."""
+    return sum(one.life == life and one.answered and not one.taken for one in came)
 
 
 def _not_noted(
@@ -154,16 +168,16 @@ def _not_noted(
 def judged_again(
     asks: Iterable[Ask], judged: Sequence[frozenset[str]], scored_at: Mapping[str, tuple[int, float]]
 ) -> tuple[set[str], set[str]]:
-    """The traces asked about again though their verdict was stored, or out; and those though it was not.
+    """The interactions asked about again though their verdict was stored, or out; and all others such.
 
-    ``judged`` are the traces whose verdicts were on disk when each life ended.
+    ``judged`` are those whose verdicts were on disk when each life ended.
     """
     wrong, unstored, first = set[str](), set[str](), dict[str, int]()
     for ask in sorted(asks, key=lambda ask: ask.at):
-        life, at = scored_at.get(ask.trace, (ask.life, ask.at))
-        is_stored = any(ask.trace in stored for stored in judged[: ask.life])
+        life, at = scored_at.get(ask.about, (ask.life, ask.at))
+        is_stored = any(ask.about in stored for stored in judged[: ask.life])
         if is_stored or (life == ask.life and at < ask.at):
-            wrong.add(ask.trace)
-        elif ask.life > first.setdefault(ask.trace, ask.life):
-            unstored.add(ask.trace)
+            wrong.add(ask.about)
+        elif ask.life > first.setdefault(ask.about, ask.life):
+            unstored.add(ask.about)
     return wrong, unstored

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import random
 import threading
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any
 
 import aiohttp
@@ -37,6 +38,7 @@ class Run:
         self._draw, self._seed = random.Random(seed), seed
         self._sent, self._acknowledged = set[bytes](), set[bytes]()
         self._answers, self._faults = Counter[str](), Counter[str]()
+        self._modes = shuffled(self._draw, MODES)
         self._pauses: list[tuple[float, float]] = []
         self._disk_full: list[tuple[float, float]] = []
         self._ends = 0.0
@@ -107,9 +109,11 @@ class Run:
             "pause": (1, self._pause), "backend": (5, self._break_backend), "judge": (4, self._break_judge),
             "disk": (2, self._fill_disk), "clock": (2 if self._victim.clock else 0, self._jump),
         }  # fmt: skip
-        names, weights = list(faults), [weight for weight, _ in faults.values()]
-        while time.monotonic() < self._ends:
-            name = self._draw.choices(names, weights)[0]
+        kinds = [name for name, (weight, _) in faults.items() if weight]
+        cards = [name for name, (weight, _) in faults.items() for _ in range(weight)]
+        for name in itertools.chain(self._draw.sample(kinds, len(kinds)), shuffled(self._draw, cards)):
+            if time.monotonic() >= self._ends:
+                return
             self._faults[name] += 1
             with contextlib.suppress(psutil.NoSuchProcess):
                 await faults[name][1]()
@@ -142,7 +146,7 @@ class Run:
     async def _break_backend(self) -> None:
         """One of them, or now and then all, in one way."""
         broken = [self._draw.choice(self._backends)] if self._draw.random() < 0.8 else self._backends
-        mode = self._draw.choice(MODES)
+        mode = next(self._modes)
         self._faults[f"backend {mode}"] += 1
         for backend in broken:
             backend.mode = mode
@@ -188,7 +192,7 @@ class Run:
         asked_again, paid_twice = judged_again(
             self._judge.asks,
             victim.judged,
-            {trace: at for b in backends for trace, at in b.scored_at.items()},
+            {about: at for b in backends for about, at in b.scored_at.items()},
         )
         return Result(
             seconds=seconds,
@@ -228,6 +232,12 @@ class Run:
             disk_full=self._disk_full,
             counted=counted,
         )
+
+
+def shuffled(draw: random.Random, cards: Sequence[str]) -> Iterator[str]:
+    """Cards off a deck that is shuffled whenever it is empty, so that each comes up."""
+    while True:
+        yield from draw.sample(cards, len(cards))
 
 
 async def _call(call: Any, body: bytes) -> str:

@@ -44,22 +44,23 @@ def plain(draw: random.Random) -> list[dict[str, Any]]:
 
 
 def rag(draw: random.Random) -> list[dict[str, Any]]:
-    """One interaction: entry, retriever and model call, the entry last as SDKs send it."""
-    trace, root = draw.randbytes(16), draw.randbytes(8)
-    question, answer = (
-        f"How long do refunds take, {trace.hex()}?",
-        f"Refunds take {draw.randint(2, 90)} days.",
-    )
-    document = {"retrieval.documents.0.document.content": f"Our policy. {answer} Always."}
+    """One interaction: entry, retriever and model call, the entry last as SDKs send it.
+
+    Its answer names the entry, its document the retriever, so that a question to the judge tells which of
+    them is judged: where they come far apart, the retriever is an interaction of its own.
+    """
+    trace, root, retriever = draw.randbytes(16), draw.randbytes(8), draw.randbytes(8)
+    question = f"How long do refunds take, {trace.hex()}?"
+    answer = f"Refunds take {draw.randint(2, 90)} days, as {root.hex()} says."
+    document = {"retrieval.documents.0.document.content": f"Policy of {retriever.hex()}. {answer} Always."}
     texts = {"input.value": question, "output.value": answer}
-    kinds = [("RETRIEVER", {"input.value": question, **document}), ("LLM", {"output.value": answer})]
-    children = [
-        {
-            "span_id": draw.randbytes(8),
-            "parent_span_id": root,
-            "attributes": {"openinference.span.kind": k, **a},
-        }
-        for k, a in kinds
+    kinds = [
+        (retriever, "RETRIEVER", {"input.value": question, **document}),
+        (draw.randbytes(8), "LLM", {"output.value": answer}),
+    ]
+    children: list[dict[str, Any]] = [
+        {"span_id": i, "parent_span_id": root, "attributes": {"openinference.span.kind": k, **a}}
+        for i, k, a in kinds
     ]
     entry = {"span_id": root, "attributes": {"openinference.span.kind": "CHAIN", **texts}}
     return [{"trace_id": trace, "name": "ask", **one} for one in (*children, entry)]
