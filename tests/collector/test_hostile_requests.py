@@ -121,6 +121,12 @@ def test_an_ordinary_large_request_passes() -> None:
         assert otlp.survey(body, is_rag_key).spans
 
 
+def test_a_glance_is_enough_for_an_ordinary_request_and_ends_early_for_any_other() -> None:
+    """What it did not see is left to a thread."""
+    assert otlp.check_traces(encoded_request(512, "x" * 2_000), glance=True)
+    assert not otlp.check_traces(b"\x0a\x00" * MIB, glance=True)
+
+
 @given(st.binary(max_size=400))
 def test_density_is_told_or_the_bytes_are_no_request(body: bytes) -> None:
     """Whatever the bytes are."""

@@ -20,9 +20,9 @@ class Aside:
     def __init__(self) -> None:
         self._room = asyncio.Semaphore(_AT_ONCE)
 
-    async def run(self, function: Callable[..., T], body: bytes, *arguments: Any, small: int = SMALL) -> T:
-        """``function(body, *arguments)``; in a thread where ``body`` has ``small`` bytes or more."""
-        if len(body) < small:
+    async def run(self, function: Callable[..., T], body: bytes, *arguments: Any) -> T:
+        """``function(body, *arguments)``; in a thread where ``body`` is not small."""
+        if len(body) < SMALL:
             return function(body, *arguments)
         async with self._room:
             return await asyncio.to_thread(function, body, *arguments)

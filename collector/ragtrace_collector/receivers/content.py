@@ -7,6 +7,7 @@ import zlib
 from ragtrace.errors import MalformedOtlp, TooLarge
 from ragtrace_collector.otlp import check_logs, check_traces
 from ragtrace_collector.receivers.answers import WRONG_ENCODING, Rejected
+from ragtrace_collector.receivers.aside import Aside
 from ragtrace_collector.stages import Signal
 
 _MEMBERS = 16
@@ -49,18 +50,18 @@ def decode_message(body: bytes, limit: int) -> bytes:
     return decode_content(body, encoding, limit)
 
 
-CHECKED_AT_ONCE = 2**20
-"""Bytes of a request up to which :func:`check` is a matter of microseconds, or of a refusal."""
-
-
-def check(body: bytes, signal: Signal) -> None:
+async def check(body: bytes, signal: Signal, aside: Aside) -> None:
     """See that an encoded request does not hold more parts than can be worked on.
+
+    In a thread where a glance is not enough: what one costs is known only afterwards.
 
     Raises:
         TooLarge: it does.
         MalformedOtlp: it is none.
     """
-    (check_logs if signal is Signal.LOGS else check_traces)(body)
+    see = check_logs if signal is Signal.LOGS else check_traces
+    if not see(body, glance=True):
+        await aside.run(see, body)
 
 
 def _inflate(body: bytes, window: int, limit: int) -> bytes:

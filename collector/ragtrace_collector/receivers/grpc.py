@@ -19,7 +19,7 @@ from ragtrace_collector.receivers.answers import (
     answer_to,
 )
 from ragtrace_collector.receivers.aside import Aside
-from ragtrace_collector.receivers.content import CHECKED_AT_ONCE, check, decode_message
+from ragtrace_collector.receivers.content import check, decode_message
 from ragtrace_collector.receivers.endpoint import DEFAULT_LIMITS, Admission, Endpoint, Limits, Ticket
 from ragtrace_collector.stages import Consumer, Signal, SpanBatch
 from ragtrace_collector.telemetry import Figure, Telemetry
@@ -112,7 +112,7 @@ class GrpcReceiver:
             self._look_at_head(context)
             with self._admission.ticket() as ticket:
                 body = await self._read(requests, ticket)
-                await self._aside.run(check, body, signal, small=CHECKED_AT_ONCE)
+                await check(body, signal, self._aside)
                 await self._next.consume(SpanBatch(body, signal=signal))
         except Exception as error:  # noqa: BLE001  # whatever happens behind us, the sender gets an answer
             return answer_to(error)

@@ -28,7 +28,7 @@ from ragtrace_collector.receivers.answers import (
     answer_to,
 )
 from ragtrace_collector.receivers.aside import Aside
-from ragtrace_collector.receivers.content import CHECKED_AT_ONCE, check, decode_content
+from ragtrace_collector.receivers.content import check, decode_content
 from ragtrace_collector.receivers.endpoint import DEFAULT_LIMITS, Admission, Endpoint, Limits, Ticket
 from ragtrace_collector.receivers.protocol import guarded_protocol
 from ragtrace_collector.stages import Consumer, Signal, SpanBatch
@@ -141,7 +141,7 @@ class OtlpApp:
                 raise TooLarge(f"JSON is taken up to {self._limits.json} bytes")
             convert = trace_request_from_json if signal is Signal.TRACES else logs_request_from_json
             body = await self._aside.run(convert, body)
-        await self._aside.run(check, body, signal, small=CHECKED_AT_ONCE)
+        await check(body, signal, self._aside)
         return body
 
 
