@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from ragtrace.model import Language
 
 CJK_SHARE = 0.15
 """Above this share of Chinese characters among the letters, a text is Chinese: English names and terms are
 common inside Chinese sentences, Chinese characters inside English ones are not."""
+
+_CJK = re.compile("[㐀-鿿豈-\ufaff\U00020000-\U0003134f]")
 
 
 def is_cjk(char: str) -> bool:
@@ -19,6 +23,7 @@ def detect_language(*texts: str | None) -> Language:
     else ``en``."""
     if all(text is None or text.isascii() for text in texts):
         return "en"
-    letters = [char for text in texts if text for char in text if char.isalpha()]
-    chinese = sum(map(is_cjk, letters))
-    return "zh" if chinese > CJK_SHARE * len(letters) else "en"
+    joined = "".join(filter(None, texts))
+    letters = sum(map(str.isalpha, joined))
+    chinese = sum(map(str.isalpha, _CJK.findall(joined)))
+    return "zh" if chinese > CJK_SHARE * letters else "en"

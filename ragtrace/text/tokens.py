@@ -19,6 +19,8 @@ _WORD = re.compile(
 )
 _ASCII_WORD = re.compile(r"[A-Za-z]+(?:'[a-z]+)?|\d+(?:[.,]\d+)*")
 """What the other pattern finds in ASCII, in a third of the time."""
+_FULL_WIDTH = tuple(zip("，：；！？（）％", ",:;!?()%", strict=True))
+"""The commonest characters that NFKC rewrites: most Chinese without them needs no more rewriting."""
 _QUOTES = {ord("’"): "'", ord("‘"): "'", ord("“"): '"', ord("”"): '"', 0xA0: " "}
 
 
@@ -26,7 +28,11 @@ def normalise(text: str) -> str:
     """NFKC (full-width forms become ASCII), straight quotes, simplified characters, lower case."""
     if text.isascii():
         return text.lower()
-    text = unicodedata.normalize("NFKC", text).lower()
+    for full, plain in _FULL_WIDTH:
+        text = text.replace(full, plain)
+    if not unicodedata.is_normalized("NFKC", text):
+        text = unicodedata.normalize("NFKC", text)
+    text = text.lower()
     table, rewritten = _rewriting()
     return text.translate(table) if rewritten.search(text) else text
 

@@ -82,9 +82,10 @@ def read_claim(text: str) -> ClaimText:
 def count_negations(normal: str, tokens: tuple[str, ...]) -> int:
     """Negating words in a text, English and Chinese; those of a bound ("no more than") deny nothing."""
     negators = english().negators
-    count = sum(token in negators or token.endswith("n't") for token in tokens if token.isascii())
-    stripped = _not_negating().sub("", normal)
-    count += sum(char in chinese().negators for char in stripped)
+    count = sum([token in negators or token.endswith("n't") for token in tokens if token.isascii()])
+    if not normal.isascii():
+        stripped = _not_negating().sub("", normal)
+        count += sum([stripped.count(char) for char in chinese().negators])
     return max(0, count - negated_bounds(normal)) if count else 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,12 +23,12 @@ class Corpus:
     @cached_property
     def vocabulary(self) -> frozenset[str]:
         """The distinct content tokens."""
-        return frozenset().union(*(document.vocabulary for document in self.documents))
+        return _united([document.vocabulary for document in self.documents])
 
     @cached_property
     def words(self) -> frozenset[str]:
         """Every word as it is written, in lower case."""
-        return frozenset().union(*(document.words for document in self.documents))
+        return _united([document.words for document in self.documents])
 
     @cached_property
     def text(self) -> str:
@@ -38,6 +39,15 @@ class Corpus:
     def lengths(self) -> list[float]:
         """For each passage what its worth is divided by."""
         return [length for document in self.documents for length in document.lengths]
+
+    @cached_property
+    def bag(self) -> Mapping[str, int]:
+        """Content token → how often it occurs."""
+        found: Counter[str] = Counter()
+        for document in self.documents:
+            counts = {token: len(places) for token, places in document.places.items()}
+            found.update(counts)
+        return found
 
     def has_root(self, token: str) -> bool:
         """Whether a word of the documents begins like ``token``: cancel and cancellation."""
@@ -67,6 +77,10 @@ class Corpus:
                         found[first + number] = found.get(first + number, 0.0) + weight
                         before = number
         return found
+
+
+def _united(sets: Sequence[frozenset[str]]) -> frozenset[str]:
+    return sets[0] if len(sets) == 1 else frozenset().union(*sets)
 
 
 @dataclass(frozen=True)

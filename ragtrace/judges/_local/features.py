@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 
 from ragtrace.judges._local.alignment import (
@@ -139,8 +139,13 @@ def _antonyms_zh(claim: str, best: str) -> int:
     table = chinese().antonyms
     return sum(
         word not in best and any(other in best and other not in claim for other in table[word])
-        for word in set(_antonym_pattern().findall(claim))
+        for word in _words_with_antonym(claim)
     )
+
+
+@lru_cache(maxsize=256)  # a claim is held against all documents, and against each that it cites
+def _words_with_antonym(claim: str) -> frozenset[str]:
+    return frozenset(_antonym_pattern().findall(claim))
 
 
 @cache
@@ -153,8 +158,9 @@ def _universal_pattern() -> re.Pattern[str]:
     return _any_of(chinese().universals)
 
 
-def _universals(text: str) -> set[str]:
-    return {_SAME_UNIVERSAL.get(word, word) for word in _universal_pattern().findall(text)}
+@lru_cache(maxsize=256)
+def _universals(text: str) -> frozenset[str]:
+    return frozenset({_SAME_UNIVERSAL.get(word, word) for word in _universal_pattern().findall(text)})
 
 
 _SAME_UNIVERSAL = {"只有": "仅", "唯一": "仅", "全部": "所有", "一律": "都", "均": "都"}

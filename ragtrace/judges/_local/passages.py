@@ -7,7 +7,6 @@ import math
 import re
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
 from itertools import chain, pairwise
@@ -17,29 +16,29 @@ from ragtrace.text.numbers import Quantity, quantities
 from ragtrace.text.tokens import content, normalise, words
 
 _END = re.compile(
-    r"[。！？；!?]+[”」』\"')）]*|\.(?<=[^\W\d_]{2}\.)[\"')\]]*(?=\s)|\.(?<=[\d)\]\"']\.)[\"')\]]*(?=\s+[A-Z])|\n+"
+    r"[。！？；!?.\n](?:(?<=[^.\n])[。！？；!?]*[”」』\"')）]*|(?<=\n)\n*"
+    r"|(?<=[^\W\d_]{2}\.)[\"')\]]*(?=\s)|(?<=[\d)\]\"']\.)[\"')\]]*(?=\s+[A-Z]))"
 )
-"""Coarser and ten times faster than :mod:`ragtrace.text.sentences`: a wrong cut costs an estimate little."""
+"""Coarser and ten times faster than :mod:`ragtrace.text.sentences`: a wrong cut costs an estimate little. One
+class of characters in front is what the engine looks for fastest."""
 
 _ABBREVIATION = re.compile(r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|vs|No|Inc|Ltd|Co|Jr|Sr|approx|Art|Sec|Fig))$")
 _LONGEST = 600
 
 
-@dataclass(frozen=True, eq=False)
 class Passage:
-    """About a sentence: characters [start, end) of document ``rank`` (1-based).
+    """About a sentence of the document at ``rank`` (1-based), never changed once it is read.
 
-    ``words`` are all its words, ``tokens`` the content tokens among them, ``vocabulary`` the distinct ones.
+    ``text`` is how it is written, ``normal`` its normal form, ``words`` are all its words, ``tokens`` the
+    content tokens among them, ``vocabulary`` the distinct ones. Thousands are read a second, hence no
+    dataclass: a frozen one takes four times as long to make.
     """
 
-    rank: int
-    text: str
-    start: int
-    end: int
-    normal: str
-    words: tuple[str, ...]
-    tokens: tuple[str, ...]
-    vocabulary: frozenset[str]
+    def __init__(self, rank: int, text: str, normal: str) -> None:
+        self.rank, self.text, self.normal = rank, text, normal
+        self.words = tuple(words(normal))
+        self.tokens = tuple(content(self.words))
+        self.vocabulary = frozenset(self.tokens)
 
     @cached_property
     def all_words(self) -> frozenset[str]:
@@ -166,12 +165,10 @@ class Reader:
 def passages(text: str, rank: int) -> Iterator[Passage]:
     """Cut ``text`` into passages; pieces without a word or digit are dropped."""
     for start, end in _cuts(text):
-        normal = normalise(text[start:end])
-        found = words(normal)
-        if found:
-            tokens = tuple(content(found))
-            piece = text[start:end].strip()
-            yield Passage(rank, piece, start, end, normal, tuple(found), tokens, frozenset(tokens))
+        piece = text[start:end]
+        passage = Passage(rank, piece.strip(), normalise(piece))
+        if passage.words:
+            yield passage
 
 
 def _cuts(text: str) -> Iterator[tuple[int, int]]:

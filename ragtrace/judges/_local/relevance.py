@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from ragtrace.judges._local.alignment import common_subsequence, cosine
@@ -24,10 +23,9 @@ def relevance_features(need: NeedText, corpus: Corpus, known: Mapping[str, float
     if evidence is None:
         return dict.fromkeys(FEATURES, coverage(need, known))
     pair = [token for passage in evidence.pair for token in passage.tokens]
-    bag = Counter(token for passage in corpus.passages for token in passage.tokens)
     return {
         "coverage": coverage(need, known),
-        "cosine": cosine(dict.fromkeys(need.tokens, 1.0), bag),
+        "cosine": cosine(dict.fromkeys(need.tokens, 1.0), corpus.bag),
         "order": common_subsequence(need.tokens, pair) / len(need.tokens),
     }
 

@@ -9,6 +9,8 @@ from ragtrace.judges._local.passages import Passage
 from ragtrace.text.tokens import content, words
 
 _ONLY = re.compile(r"\b(?:only|solely|exclusively)\b|仅限?|只(?:有|能|可|限|接受|支持|收)?")
+_SIGNS = ("only", "solely", "exclusively", "仅", "只")
+"""One of these is in every text that restricts: most have none, which is seen at once."""
 _REACH = 24
 """Characters before and behind such a word in which stands what it restricts to."""
 _REACH_ZH = 10
@@ -20,7 +22,11 @@ _FEWEST = 2
 
 def is_restriction(normal: str) -> bool:
     """Whether a normalised text restricts something."""
-    return _ONLY.search(normal) is not None
+    return _only_in(normal) is not None
+
+
+def _only_in(normal: str) -> re.Match[str] | None:
+    return _ONLY.search(normal) if any(word in normal for word in _SIGNS) else None
 
 
 def without_only(normal: str) -> str:
@@ -31,7 +37,8 @@ def without_only(normal: str) -> str:
 def other_restriction(normal: str, tokens: Sequence[str], passage: Passage) -> tuple[str, str] | None:
     """What the claim ``normal`` with its content ``tokens`` restricts to and what ``passage`` does; ``None``
     where they agree, or speak of different things."""
-    said, found = _ONLY.search(normal), _ONLY.search(passage.normal)
+    said = _only_in(normal)
+    found = _only_in(passage.normal) if said is not None else None
     if said is None or found is None:
         return None
     claimed = _restricted(normal, said, passage.vocabulary)
