@@ -4,6 +4,7 @@
 
     RagtraceError
     ├── ConfigError          a setting is wrong; carries the path of the key
+    │   └── ConfigErrors     several are; carries all of them
     ├── InputError           a file, row or request cannot be read; carries source and line
     │   ├── MalformedOtlp    bytes that are no OTLP request
     │   └── TooLarge         over a limit
@@ -21,17 +22,39 @@ a hook never raises into the app.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 class RagtraceError(Exception):
     """Base of all errors that ragtrace raises."""
 
 
-class ConfigError(RagtraceError):
-    """A setting is wrong. ``path`` is the dotted path of the key, ``""`` where there is none."""
+class ConfigError(RagtraceError, ValueError):
+    """A setting is wrong. ``path`` is the dotted path of the key, ``""`` where there is none.
+
+    A ``ValueError`` too, so that a validator may raise it and others still get to say what else is wrong.
+    """
 
     def __init__(self, message: str, path: str = "") -> None:
         super().__init__(f"{path}: {message}" if path else message)
-        self.path = path
+        self.message, self.path = message, path
+
+
+class ConfigErrors(ConfigError):
+    """Several settings are wrong at once: all ``errors``, one a line; ``path`` is that of the first."""
+
+    def __init__(self, errors: Sequence[ConfigError]) -> None:
+        lines = [f"{len(errors)} settings cannot be used", *map(str, errors)]
+        super().__init__("\n  ".join(lines))
+        self.errors, self.path = tuple(errors), errors[0].path
+
+
+def one_or_all(errors: Sequence[ConfigError]) -> ConfigError:
+    """One error that says all that ``errors`` (at least one) say; those that are several are taken apart."""
+    each = [
+        one for error in errors for one in (error.errors if isinstance(error, ConfigErrors) else (error,))
+    ]
+    return each[0] if len(each) == 1 else ConfigErrors(each)
 
 
 class InputError(RagtraceError):

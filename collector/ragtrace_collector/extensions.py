@@ -10,7 +10,8 @@ import importlib
 from collections.abc import Mapping
 from typing import Any
 
-from ragtrace.errors import ConfigError
+from ragtrace.errors import ConfigError, one_or_all
+from ragtrace.wrong_settings import unknown_key, wrong_settings
 
 
 def build(use: str, options: Mapping[str, Any], *, builtin: Mapping[str, str], path: str) -> Any:
@@ -25,17 +26,16 @@ def build(use: str, options: Mapping[str, Any], *, builtin: Mapping[str, str], p
 
     kind = _find(use, builtin, path)
     names = [field.name for field in dataclasses.fields(kind)]
-    for name in options:
-        if name not in names:
-            raise ConfigError(
-                f"unknown key; {use} takes {', '.join(names) or 'no options'}", f"{path}.{name}"
-            )
+    wrong = [unknown_key(name, names, f"{path}.{name}") for name in options if name not in names]
     try:
-        return pydantic.TypeAdapter(kind).validate_python(dict(options), strict=False)
+        made = pydantic.TypeAdapter(kind).validate_python(
+            {name: value for name, value in options.items() if name in names}, strict=False
+        )
     except pydantic.ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join([path, *(str(part) for part in first["loc"])])
-        raise ConfigError(str(first["msg"]).removeprefix("Value error, "), where) from None
+        raise one_or_all([*wrong, *wrong_settings(error, path)]) from None
+    if wrong:
+        raise one_or_all(wrong)
+    return made
 
 
 def _find(use: str, builtin: Mapping[str, str], path: str) -> type[Any]:

@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import yaml
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
-from ragtrace.errors import ConfigError
+from ragtrace.errors import ConfigError, one_or_all
 from ragtrace.redact import MASK, without_credentials
+from ragtrace.wrong_settings import wrong_settings
 from ragtrace_collector.config import Config
 
 ENVIRONMENT_PREFIX = "RAGTRACE_COLLECTOR_"
@@ -32,6 +34,8 @@ def load(
     file: Path | None = None,
     arguments: Mapping[str, Any] | None = None,
     environment: Mapping[str, str] | None = None,
+    *,
+    parts: Callable[[Mapping[str, Any]], Sequence[ConfigError]] = lambda _: (),
 ) -> Config:
     """Read the settings.
 
@@ -39,21 +43,43 @@ def load(
         file: YAML.
         arguments: settings that win over all, nested as in the file; without those that were not given.
         environment: by default the process's.
+        parts: what is wrong with the parts that the settings name, told with all else that is.
 
     Raises:
         ConfigError: the file cannot be read, a key is unknown, a value is wrong; with the path of the key.
+            Of keys and values, all that are wrong are told.
     """
     environment = os.environ if environment is None else environment
     layers = (_from_file(file, environment), _from_environment(environment), dict(arguments or {}))
     settings: dict[str, Any] = {}
     for layer in layers:
         settings = _merged(settings, layer)
+    wrong = list(parts(settings))
     try:
-        return Config.model_validate(settings)
+        config = Config.model_validate(settings)
     except ValidationError as error:
-        first = error.errors()[0]
-        path = ".".join(str(part) for part in first["loc"])
-        raise ConfigError(_in_words(first["type"], first["msg"]), path) from None
+        raise one_or_all([*wrong_settings(error, known=keys_beside), *wrong]) from None
+    if wrong:
+        raise one_or_all(wrong)
+    return config
+
+
+def keys_beside(loc: Sequence[int | str]) -> list[str]:
+    """The keys that are allowed where the last of ``loc`` stands; none where nothing is known of it."""
+    kind: object = Config
+    for part in loc[:-1]:
+        kind = kind if isinstance(part, int) else _kinds(kind).get(part)
+    return list(_kinds(kind))
+
+
+def _kinds(annotation: object) -> dict[str, object]:
+    """Key → type of the settings' section that ``annotation`` holds, in whatever wrapping."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return {name: found.annotation for name, found in annotation.model_fields.items()}
+    if isinstance(annotation, type) and is_dataclass(annotation):
+        hints = get_type_hints(annotation)
+        return {each.name: hints[each.name] for each in fields(annotation) if each.init}
+    return next((kinds for inner in get_args(annotation) if (kinds := _kinds(inner))), {})
 
 
 def as_yaml(config: Config) -> str:
@@ -161,12 +187,6 @@ def _merged(below: dict[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
         old = merged.get(key)
         merged[key] = _merged(old, value) if isinstance(old, dict) and isinstance(value, Mapping) else value
     return merged
-
-
-def _in_words(kind: str, message: str) -> str:
-    if kind in ("extra_forbidden", "unexpected_keyword_argument"):
-        return "unknown key"
-    return message.removeprefix("Value error, ")
 
 
 def _masked(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Sequence
 from pathlib import Path
 
-from ragtrace.errors import ConfigError
+from ragtrace.errors import ConfigError, one_or_all
 from ragtrace.redact import Redactor, named
 from ragtrace_collector.config import Config, Part
 from ragtrace_collector.extensions import build
@@ -20,15 +20,22 @@ def build_rules(parts: Sequence[Part]) -> dict[str, Policy]:
     """Rules by name: their ``name``, or what they ``use``.
 
     Raises:
-        ConfigError: a rule cannot be built, or two have one name.
+        ConfigError: a rule cannot be built, or two have one name; told of all that cannot.
     """
     rules: dict[str, Policy] = {}
+    wrong: list[ConfigError] = []
     for index, part in enumerate(parts):
         path, options = f"sampling.rules.{index}", part.options
         name = str(options.pop("name", part.use))
         if name in rules:
-            raise ConfigError(f"two rules are called {name!r}; give one a name", f"{path}.name")
-        rules[name] = build(part.use, options, builtin=BUILTIN, path=path)
+            wrong.append(ConfigError(f"two rules are called {name!r}; give one a name", f"{path}.name"))
+            continue
+        try:
+            rules[name] = build(part.use, options, builtin=BUILTIN, path=path)
+        except ConfigError as error:
+            wrong.append(error)
+    if wrong:
+        raise one_or_all(wrong)
     return rules
 
 

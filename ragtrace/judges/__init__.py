@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ragtrace.errors import ConfigError
 from ragtrace.judges.base import Fault, Judge, JudgeReply, JudgeRequest, ReferenceClaim, Usage, Want
+from ragtrace.wrong_settings import check_keywords
 
 if TYPE_CHECKING:
     from ragtrace.judges.chat import VerdictStore
@@ -31,6 +32,7 @@ def create(use: str, options: Mapping[str, Any], *, store: VerdictStore | None =
         if use == "embedded":
             from ragtrace.judges.embedded import EmbeddedJudge
 
+            check_keywords(EmbeddedJudge, options, "judge")
             return EmbeddedJudge(**options)
         if use == "openai":
             from ragtrace.judges.chat import ChatJudge, read_options
@@ -38,7 +40,9 @@ def create(use: str, options: Mapping[str, Any], *, store: VerdictStore | None =
             return ChatJudge(read_options(options), store=store)
         if use == "cascade":
             return _cascade(options, store)
-        judge = _load(use)(**options)
+        make = load(use)
+        check_keywords(make, options, "judge")
+        judge = make(**options)
     except TypeError as error:
         raise ConfigError(f"{use}: {error}", "judge") from error
     if not isinstance(judge, Judge):
@@ -59,7 +63,12 @@ def _cascade(options: Mapping[str, Any], store: VerdictStore | None) -> Judge:
     return CascadeJudge(create("openai", rest, store=store), **own)
 
 
-def _load(use: str) -> Any:
+def load(use: str) -> Any:
+    """The class of a judge of the user's own, ``my_pkg.mod:Class``.
+
+    Raises:
+        ConfigError: there is none.
+    """
     module, colon, name = use.partition(":")
     if not colon:
         raise ConfigError(

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 import yaml
 
-from ragtrace.errors import ConfigError
+from ragtrace.errors import ConfigError, ConfigErrors
 from ragtrace_collector.config import default_spool_dir
+from ragtrace_collector.part_checks import wrong_parts
 from ragtrace_collector.settings import as_yaml, load
 
 
@@ -43,7 +44,7 @@ def test_an_empty_file_leaves_the_defaults(tmp_path: Path, text: str) -> None:
         ("carriers: {openinferense: true}", "carriers.openinferense"),
         ("export: [{url: 'http://a', headerz: {}}]", "export.0.headerz"),
         ("export: [{headers: {a: b}}]", "export.0.url"),
-        ("export: ['ftp://a']", "export"),
+        ("export: ['ftp://a']", "export.0"),
         ("sampling: {share: 1.5}", "sampling.share"),
         ("sampling: {screen: openai}", "sampling.screen"),
         ("scoring: {deadline: 0}", "scoring.deadline"),
@@ -67,6 +68,78 @@ def test_a_wrong_setting_is_named_by_its_path(tmp_path: Path, text: str, path: s
     with pytest.raises(ConfigError) as caught:
         load(write(tmp_path, text), {}, {})
     assert caught.value.path.startswith(path)
+
+
+ALL_WRONG = """
+otlp: {grcp: x}
+export: ["nope"]
+assembly: {quite: 1}
+sampling: {share: 7, rules: [{use: latencyy}, {use: latency, at_leest: 1}]}
+judge: {use: openai, temprature: 0, timeout: -1, attempts: 0, base_url: "ftp://x", model: ""}
+embedder: {use: opnai}
+scoring: {deadline: soon, metrics: [faithfullness]}
+"""
+
+
+def test_all_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
+    """One start, one list: each with its path, and the key that was meant."""
+    with pytest.raises(ConfigErrors) as caught:
+        load(write(tmp_path, ALL_WRONG), {}, {}, parts=wrong_parts)
+    told = {error.path: error.message for error in caught.value.errors}
+    assert told.keys() == {
+        *("otlp.grcp", "export.0", "assembly.quite", "sampling.share", "scoring.deadline", "scoring.metrics"),
+        *("sampling.rules.0.use", "sampling.rules.1.at_leest", "sampling.rules.1.at_least", "embedder.use"),
+        *("judge.temprature", "judge.timeout", "judge.attempts", "judge.base_url", "judge.model"),
+    }
+    for path, meant in (
+        ("otlp.grcp", "grpc"),
+        ("assembly.quite", "quiet"),
+        ("sampling.rules.1.at_leest", "at_least"),
+        ("judge.temprature", "temperature"),
+    ):
+        assert told[path] == f"unknown key; did you mean {meant}?"
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("judge: {use: openai, modle: m}", "judge.modle"),
+        ("judge: {use: openai, seed: many}", "judge.seed"),
+        ("judge: {use: openai, threshold: 0.5}", "judge.threshold"),
+        ("judge: {use: cascade, modle: m, precision: 0.85}", "judge.modle"),
+        ("judge: {use: openai, api_key_file: not/there}", "judge.api_key_file"),
+        ("judge: {rememer: 5}", "judge.rememer"),
+        ("judge: {use: opnai}", "judge.use"),
+        ("embedder: {use: openai, modle: m}", "embedder.modle"),
+        ("sampling: {rules: [{use: error}, {use: error}]}", "sampling.rules.1.name"),
+        ("scoring: {metrics: [mrr, faith]}", "scoring.metrics"),
+    ],
+)
+def test_a_wrong_part_is_named_by_its_path(tmp_path: Path, text: str, path: str) -> None:
+    """Before anything is started, and whether or not anything else is wrong."""
+    file = write(tmp_path, text)
+    with pytest.raises(ConfigError) as caught:
+        load(file, {}, {}, parts=wrong_parts)
+    assert caught.value.path == path
+    with pytest.raises(ConfigErrors) as both:
+        load(file, {"max_bytes": 0}, {}, parts=wrong_parts)
+    assert [error.path for error in both.value.errors] == ["max_bytes", path]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "judge: {use: openai, model: m, api_key: k, timeout: 5}",
+        "judge: {use: cascade, model: m, api_key: k, precision: 0.85, languages: [en]}",
+        "judge: {use: 'my_own.judges:Mine', anything: 1}",
+        "embedder: {use: openai, model: m, base_url: 'http://127.0.0.1:1/v1'}",
+        "scoring: {metrics: ['hit@3', 'my_own.metrics:Mine']}",
+    ],
+)
+def test_right_parts_are_let_through_and_none_of_the_users_is_loaded(tmp_path: Path, text: str) -> None:
+    """Their own code is for the scoring worker."""
+    config = load(write(tmp_path, text), {}, {}, parts=wrong_parts)
+    assert config != load(None, {}, {})
 
 
 @pytest.mark.parametrize("text", ["[1, 2]", "a: [", "just words"])

@@ -7,6 +7,7 @@ import os
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import pytest
@@ -18,7 +19,7 @@ from ragtrace_collector.cli import run
 from ragtrace_collector.settings import as_yaml, load
 
 SECRET = "hunter2hunter2"
-EVERYWHERE = {
+EVERYWHERE: dict[str, Any] = {
     "otlp": {"token": SECRET},
     "export": [
         {"url": f"https://user:{SECRET}@h:1/v1/traces?key={SECRET}", "headers": {"x-key": SECRET}},
@@ -45,13 +46,27 @@ def test_settings_are_shown_with_every_secret_masked() -> None:
 
 
 def test_print_config_of_the_command_masks_too(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """The same from a file."""
+    """The same from a file, where the judge is somebody else's and takes such options."""
     file = tmp_path / "collector.yaml"
-    file.write_text(yaml.safe_dump(EVERYWHERE))
+    theirs = {
+        "judge": EVERYWHERE["judge"] | {"use": "my_own.judges:Mine"},
+        "embedder": {"use": "openai", "api_key": SECRET},
+    }
+    file.write_text(yaml.safe_dump(EVERYWHERE | theirs))
     assert run(["collector", "--config", str(file), "--print-config"]) == 0
     out, err = capfd.readouterr()
     assert SECRET not in out + err
     assert "**********" in out
+
+
+def test_options_that_are_refused_show_no_secret(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Their names do, with those of all others."""
+    file = tmp_path / "collector.yaml"
+    file.write_text(yaml.safe_dump(EVERYWHERE))
+    assert run(["collector", "--config", str(file), "--print-config"]) == 2
+    out, err = capfd.readouterr()
+    assert SECRET not in out + err
+    assert all(name in err for name in ("judge.default_headers", "judge.options", "embedder.apikey"))
 
 
 @pytest.mark.parametrize(

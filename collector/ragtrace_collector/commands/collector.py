@@ -16,6 +16,7 @@ import click
 from ragtrace.model import SpanRecord
 from ragtrace_collector import open_files, otlp
 from ragtrace_collector.config import Config, host_and_port
+from ragtrace_collector.part_checks import wrong_parts
 from ragtrace_collector.privacy import stay_local
 from ragtrace_collector.service import Collector, Running
 from ragtrace_collector.settings import as_yaml, load
@@ -57,7 +58,7 @@ def command(*, file: Path | None, print_config: bool, **flags: Any) -> int:
     Point an app at it with OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318. Settings come from the flags,
     from RAGTRACE_COLLECTOR_… in the environment, from the file, in this order.
     """
-    config = load(file, settings_from(flags))
+    config = load(file, settings_from(flags), parts=wrong_parts)
     if print_config:
         click.echo(as_yaml(config), nl=False)
         return 0

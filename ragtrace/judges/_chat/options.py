@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from ragtrace.endpoint.address import chat_url
-from ragtrace.errors import ConfigError
+from ragtrace.errors import ConfigError, one_or_all
 from ragtrace.model import Language
+from ragtrace.wrong_settings import unknown_key, wrong_settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,28 +66,8 @@ class ChatOptions:
     cache_entries: int = 4096
 
     def __post_init__(self) -> None:
-        for name in (
-            "units_per_request",
-            "max_units",
-            "max_documents",
-            "concurrency",
-            "attempts",
-            "questions",
-        ):
-            if getattr(self, name) < 1:
-                raise ConfigError("must be at least 1", f"judge.{name}")
-        for name in ("timeout", "chars_per_token"):
-            if getattr(self, name) <= 0:
-                raise ConfigError("must be above 0", f"judge.{name}")
-        if self.window_tokens is not None and self.window_tokens < MIN_WINDOW:
-            raise ConfigError(f"must be at least {MIN_WINDOW}", "judge.window_tokens")
-        if self.threshold is not None and not 0 <= self.threshold <= 1:
-            raise ConfigError("must be between 0 and 1", "judge.threshold")
-        if self.threshold is not None and not self.logprobs:
-            raise ConfigError("needs logprobs: true", "judge.threshold")
-        chat_url(self.base_url)
-        if not self.model:
-            raise ConfigError("must name a model", "judge.model")
+        if wrong := list(_wrong(self)):
+            raise one_or_all(wrong)
 
     def key(self) -> str:
         """The API key to use. Local endpoints need none, but some insist on a value."""
@@ -97,18 +78,46 @@ MIN_WINDOW = 1024
 """Tokens below which no request with evidence fits beside the instructions."""
 
 
+_AT_LEAST_ONE = (
+    "units_per_request", "max_units", "max_documents", "concurrency", "attempts", "questions",
+)  # fmt: skip
+
+
+def _wrong(options: ChatOptions) -> Iterator[ConfigError]:
+    """All that is out of range."""
+    for name in _AT_LEAST_ONE:
+        if getattr(options, name) < 1:
+            yield ConfigError("must be at least 1", f"judge.{name}")
+    for name in ("timeout", "chars_per_token"):
+        if getattr(options, name) <= 0:
+            yield ConfigError("must be above 0", f"judge.{name}")
+    if options.window_tokens is not None and options.window_tokens < MIN_WINDOW:
+        yield ConfigError(f"must be at least {MIN_WINDOW}", "judge.window_tokens")
+    if options.threshold is not None and not 0 <= options.threshold <= 1:
+        yield ConfigError("must be between 0 and 1", "judge.threshold")
+    if options.threshold is not None and not options.logprobs:
+        yield ConfigError("needs logprobs: true", "judge.threshold")
+    try:
+        chat_url(options.base_url)
+    except ConfigError as error:
+        yield error
+    if not options.model:
+        yield ConfigError("must name a model", "judge.model")
+
+
 def read_options(options: Mapping[str, Any]) -> ChatOptions:
     """Options as they stand in a config file → checked options.
 
     Raises:
         ConfigError: an unknown name, a value of the wrong kind or out of range; carries the path of the key.
+            Several of them are told at once.
     """
     known = [each.name for each in fields(ChatOptions)]
-    if strange := [name for name in options if name not in known]:
-        raise ConfigError(f"unknown option; known: {', '.join(known)}", f"judge.{strange[0]}")
+    wrong = [unknown_key(name, known, f"judge.{name}") for name in options if name not in known]
     try:
-        return TypeAdapter(ChatOptions).validate_python(dict(options))
+        read = TypeAdapter(ChatOptions).validate_python({n: v for n, v in options.items() if n in known})
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise ConfigError(first["msg"], f"judge.{where}") from error
+        raise one_or_all([*wrong, *wrong_settings(error, "judge")]) from error
+    if wrong:
+        raise one_or_all(wrong)
+    return read
