@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -35,6 +39,17 @@ def test_a_level_is_asked_for_when_it_is_looked_at() -> None:
     assert telemetry.value(Figure.HELD) == 6
     with pytest.raises(TypeError):
         telemetry.watch(Figure.RECEIVED, lambda: 0.0)
+
+
+def test_the_alerts_of_the_docs_name_figures_that_there_are() -> None:
+    """A rule on a figure of another name would never fire."""
+    page = (Path(__file__).parents[2] / "docs" / "collector.md").read_text(encoding="utf-8")
+    (rules,) = re.findall(r"```yaml\n(groups:.*?)```", page, re.DOTALL)
+    alerts = [rule["expr"] for group in yaml.safe_load(rules)["groups"] for rule in group["rules"]]
+    shown = Telemetry().exposition().decode()
+    named = [re.findall(r"ragtrace_collector_\w+", alert) for alert in alerts]
+    assert all(named)
+    assert all(f"# TYPE {name} " in shown for names in named for name in names)
 
 
 def test_two_collectors_in_one_process_count_apart() -> None:
