@@ -64,10 +64,11 @@ def _clauses_zh(sentence: str) -> list[str]:
     return [zh.TURN.sub("", clause) for clause in clauses if clause]
 
 
-def _clauses_en(sentence: str) -> list[str]:
+@lru_cache(maxsize=64)
+def _clauses_en(sentence: str) -> tuple[str, ...]:
     plain = sentence.lower().replace("’", "'").replace("**", "").strip(_EDGES)
     clauses = (clause.strip(_EDGES) for clause in en.CLAUSE.split(plain))
-    return [clause for clause in clauses if any(map(str.isalnum, clause))]
+    return tuple(clause for clause in clauses if any(map(str.isalnum, clause)))
 
 
 def _kind_en(clause: str) -> bool | None:

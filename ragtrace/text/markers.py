@@ -81,6 +81,8 @@ def _expand_range(part: str) -> Iterator[str]:
 
 def _fold(text: str) -> str:
     """Full-width digits and Latin signs as ASCII, character for character, so that offsets stay."""
+    if text.isascii():
+        return text
     return "".join(chr(ord(c) - 0xFEE0) if "０" <= c <= "９" or c in "＾－＃" else c for c in text)
 
 

@@ -16,6 +16,8 @@ from ragtrace.text.structure import Line, LineKind, lines
 _ENDERS = ".!?。！？；…｡．"
 _CLOSERS = "\"'”’」』）)]】》〉*_"
 _PAIRS = {"“": "”", "「": "」", "『": "』", "‘": "’", "《": "》"}
+_TURN = re.compile(f"[{re.escape(_ENDERS + ''.join(_PAIRS))}]")
+"""Where a sentence may end, or a quote begin."""
 _QUOTE_LIMIT = 300
 """A quote mark that is not closed within so many characters is a slip of the pen, not a quote."""
 
@@ -83,21 +85,19 @@ def _runs_on(text: str, previous: Line, line: Line) -> bool:
 
 def _split(text: str, start: int, end: int) -> list[tuple[int, int]]:
     pieces, begin, position = [], start, start
-    while position < end:
-        char = text[position]
-        if char in _PAIRS:
+    while found := _TURN.search(text, position, end):
+        position = found.start()
+        if text[position] in _PAIRS:
             position = _skip_quote(text, position, end)
             if _ends_quote(text, position, end):
                 pieces.append((begin, position))
                 begin = position
             continue
-        position += 1
-        if char in _ENDERS:
-            stop = _run_end(text, position, end)
-            if _is_end(text, position - 1, stop, start, end):
-                pieces.append((begin, stop))
-                begin = stop
-            position = stop
+        stop = _run_end(text, position + 1, end)
+        if _is_end(text, position, stop, start, end):
+            pieces.append((begin, stop))
+            begin = stop
+        position = stop
     pieces.append((begin, end))
     trimmed = (_trim(text, s, e) for s, e in pieces)
     return [(s, e) for s, e in trimmed if any(map(str.isalnum, text[s:e]))]
