@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import threading
 import time
@@ -11,8 +12,10 @@ from typing import Any
 import pytest
 from servers.openai_chat import Answer, Chat, Http, Script, Seen, good_reply
 
+from ragtrace.aggregates import Aggregate
 from ragtrace.evaluation import Evaluator
 from ragtrace.model import Evaluation, Score, Status
+from ragtrace.records import evaluation_to_dict
 from ragtrace.testing import ScriptedEmbedder, make_interaction
 
 ANSWER = "The seal is replaced every 500 hours. The pump is painted blue."
@@ -73,7 +76,11 @@ async def test_a_permanent_429_is_tried_no_more_than_the_attempts_allow(bench: A
 
 
 @pytest.mark.parametrize(
-    "verdict", ["-1", "null", "Null", "N/A", "", "yes", None, 1, True, ["SUPPORTED"], "支持"]
+    "verdict",
+    [
+        *("-1", "null", "Null", "N/A", "", "yes", None, 1, True, ["SUPPORTED"], "支持"),
+        *("0.8", "80%", 0.8, float("nan"), ["a", "b"], {"score": None}, {"verdict": "SUPPORTED"}),
+    ],
 )
 async def test_a_verdict_outside_the_enum_never_counts(bench: Any, verdict: object) -> None:
     """Neither as support nor as its lack: the metric is a judge error."""
@@ -115,3 +122,28 @@ async def test_an_unreachable_endpoint_is_a_judge_error(bench: Any) -> None:
     evaluation = await evaluate(bench(good_reply, base_url="http://127.0.0.1:9/v1"))
     assert evaluation.outcomes["faithfulness"].reason == "unreachable"
     assert_honest(evaluation)
+
+
+async def test_rows_that_time_out_are_counted_beside_the_mean(bench: Any) -> None:
+    """Three of ten, those with the long documents: the mean is of seven, and says so."""
+    never = threading.Event()
+    judge = bench(
+        lambda seen: Http(hold=never) if "very long" in seen.user else good_reply(seen), real_clock=True
+    )
+    evaluator, whole = Evaluator(judge.judge, None, ["faithfulness"]), Aggregate()
+
+    async def row(n: int) -> Evaluation:
+        long = n < 3
+        document = f"Refunds take {n} days." + " It is very long." * (100 if long else 0)
+        interaction = make_interaction(documents=(document,), answer=f"Refunds take {n} days.")
+        return await evaluator.evaluate(interaction, time.monotonic() + 0.2 if long else None)
+
+    try:
+        for evaluation in await asyncio.gather(*map(row, range(10))):
+            whole.add(evaluation_to_dict(evaluation))
+    finally:
+        never.set()
+    tally = whole.as_json()["metrics"]["faithfulness"]
+    assert (tally["mean"], tally["n_scored"], tally["coverage"]) == (1.0, 7, 0.7)
+    assert tally["statuses"] == {"scored": 7, "timed_out": 3}
+    assert tally["reasons"] == {"timed_out: deadline": 3}
