@@ -48,6 +48,10 @@ class ConfigErrors(ConfigError):
         super().__init__("\n  ".join(lines))
         self.errors, self.path = tuple(errors), errors[0].path
 
+    def __reduce__(self) -> tuple[type[ConfigErrors], tuple[tuple[ConfigError, ...]]]:
+        # Made anew from the errors where it crosses to another process, not from its text.
+        return type(self), (self.errors,)
+
 
 def one_or_all(errors: Sequence[ConfigError]) -> ConfigError:
     """One error that says all that ``errors`` (at least one) say; those that are several are taken apart."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import dataclass
 
 import pytest
@@ -67,6 +68,12 @@ def test_one_error_stays_itself_and_several_are_a_line_each() -> None:
     assert isinstance(both, ConfigErrors)
     assert (both.errors, both.path) == ((one, other, one), "a")
     assert str(both) == "3 settings cannot be used\n  a: no\n  b.c: never\n  a: no"
+
+
+def test_errors_cross_to_another_process_whole() -> None:
+    """With their paths."""
+    errors = pickle.loads(pickle.dumps(ConfigErrors([ConfigError("no", "a"), ConfigError("never", "b")])))
+    assert [(error.path, error.message) for error in errors.errors] == [("a", "no"), ("b", "never")]
 
 
 @pytest.mark.parametrize(
