@@ -116,7 +116,10 @@ def _from_file(file: Path | None, environment: Mapping[str, str]) -> dict[str, A
         return {}
     if not isinstance(found, dict):
         raise ConfigError(f"{file} holds no settings by name")
-    expanded: dict[str, Any] = _expanded(found, environment, "")
+    wrong: list[ConfigError] = []
+    expanded: dict[str, Any] = _expanded(found, environment, "", wrong)
+    if wrong:
+        raise one_or_all(wrong)
     return expanded
 
 
@@ -127,12 +130,13 @@ def _where(error: yaml.YAMLError) -> str:
     return f"{getattr(error, 'problem', None) or 'it cannot be read'}{place}"
 
 
-def _expanded(value: Any, environment: Mapping[str, str], path: str) -> Any:
-    """``value`` with each ``${NAME}`` and ``${file:PATH}`` in its texts replaced by what it stands for."""
+def _expanded(value: Any, environment: Mapping[str, str], path: str, wrong: list[ConfigError]) -> Any:
+    """``value`` with each ``${NAME}`` and ``${file:PATH}`` in its texts replaced by what it stands for; what
+    stands for nothing is added to ``wrong``."""
     if isinstance(value, dict):
-        return {key: _expanded(one, environment, f"{path}.{key}".lstrip(".")) for key, one in value.items()}
+        return {k: _expanded(one, environment, f"{path}.{k}".lstrip("."), wrong) for k, one in value.items()}
     if isinstance(value, list):
-        return [_expanded(one, environment, f"{path}.{index}") for index, one in enumerate(value)]
+        return [_expanded(one, environment, f"{path}.{index}", wrong) for index, one in enumerate(value)]
     if not isinstance(value, str):
         return value
 
@@ -143,7 +147,11 @@ def _expanded(value: Any, environment: Mapping[str, str], path: str) -> Any:
             raise ConfigError(f"the environment has no {match['name']}", path)
         return environment[match["name"]]
 
-    return _REFERENCE.sub(meant, value)
+    try:
+        return _REFERENCE.sub(meant, value)
+    except ConfigError as error:
+        wrong.append(error)
+        return value
 
 
 def read_secret(file: Path, path: str) -> str:

@@ -100,6 +100,14 @@ def test_all_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
         assert told[path] == f"unknown key; did you mean {meant}?"
 
 
+def test_all_that_a_file_refers_to_in_vain_is_told_at_once(tmp_path: Path) -> None:
+    """Variables and files, each with the setting that wants it."""
+    text = "otlp: {token: '${NOT_THERE}'}\njudge: {use: openai, api_key: '${file:not/there}'}\nout: '${NOR_THIS}'"
+    with pytest.raises(ConfigErrors) as caught:
+        load(write(tmp_path, text), {}, {})
+    assert [error.path for error in caught.value.errors] == ["otlp.token", "judge.api_key", "out"]
+
+
 @pytest.mark.parametrize(
     ("text", "path"),
     [
