@@ -1,8 +1,8 @@
 """The way of a request through the collector: receive, hold, sample, score, enrich, hand out.
 
 A request of which nothing is held is acknowledged when the destinations have acknowledged it, within a few
-seconds; everything else is in the spool before it is acknowledged. What is in memory is bounded: beyond, requests wait
-on disk, and without a spool senders are told to come again.
+seconds; everything else is in the spool before it is acknowledged. What is in memory is bounded: beyond,
+requests wait on disk, and without a spool senders are told to come again.
 """
 
 from __future__ import annotations
