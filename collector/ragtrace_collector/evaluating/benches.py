@@ -148,6 +148,7 @@ class _Worker:
         await asyncio.to_thread(self._process.join, _SECONDS_TO_END)
         if self._process.is_alive():
             self._process.kill()
+            await asyncio.to_thread(self._process.join, _SECONDS_TO_END)
 
     def _listen(self) -> None:
         with suppress(RuntimeError):  # the loop has ended
