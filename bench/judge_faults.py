@@ -52,7 +52,9 @@ def _quoted(_: str, value: Any) -> Any:
     return str(value).lower() if isinstance(value, int | float) else value
 
 
-_VERDICTS = frozenset({"verdict", "attributed", "result", "value", "label", "helps", "says"})
+_VERDICTS = frozenset(
+    {"verdict", "attributed", "result", "value", "label", "helps", "says", "covered", "answered", "evasive"}
+)
 
 
 def _outside(name: str, value: Any) -> Any:

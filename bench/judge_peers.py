@@ -25,7 +25,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
@@ -47,9 +47,8 @@ PEERS = {
     "mlflow": ("mlflow>=3.17", "openai", "litellm"),
 }
 WARM_UP = 3
-LONGEST = 600.0
-PATIENCE = 120.0
-"""Seconds after which a judge counts as hanging: of a whole run, and of one interaction with a fault."""
+LONGEST = 900.0
+"""Seconds after which a judge counts as hanging."""
 METRICS = ("faithfulness", "answer_relevancy", "context_precision", "context_recall")
 
 
@@ -58,7 +57,7 @@ class Result:
     """What became of one judge's run: its version, its values by metric, its CPU an interaction."""
 
     version: str
-    values: dict[str, tuple[str, str]]
+    values: Mapping[str, Sequence[str]]
     cpu: float | None
     cost: Counted
 
@@ -77,21 +76,28 @@ class Endpoint:
     pipe: Connection
     rows: Path
 
-    def run(self, judge: str, name: str, *flags: str, patience: float = LONGEST) -> Result | str:
-        """Let ``judge`` work → its result, or in a word why there is none."""
-        command = [python(judge), str(ROOT / "bench" / "peers" / "run.py"), judge, self.url, str(self.rows)]
-        try:
-            whole = [*command, "--run", name, *flags]
-            done = subprocess.run(whole, capture_output=True, text=True, timeout=patience, check=False)
-        except subprocess.TimeoutExpired:
-            return f"no end in {patience:.0f} s"
-        try:
-            said = json.loads(done.stdout.splitlines()[-1])
-        except (IndexError, ValueError):
-            print(done.stderr, file=sys.stderr)
-            return f"ended with {done.returncode}"
-        values = {metric: (kind, text) for metric, (kind, text) in said["values"].items()}
-        return Result(said["version"], values, said.get("cpu_ms"), self._counted(judge, name))
+    def run(self, judge: str, *runs: str, flags: Sequence[str] = ()) -> tuple[dict[str, Result], str]:
+        """Let ``judge`` work → what came of each run that ended, and in a word why the others did not."""
+        script = str(ROOT / "bench" / "peers" / "run.py")
+        command = [python(judge), script, judge, self.url, str(self.rows), *runs, *flags]
+        with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as log:
+            try:
+                subprocess.run(command, stdout=out, stderr=log, timeout=LONGEST, check=True)
+                why = ""
+            except subprocess.TimeoutExpired:
+                why = f"no end in {LONGEST:.0f} s"
+            except subprocess.CalledProcessError as failed:
+                log.seek(0)
+                print(log.read(), file=sys.stderr)
+                why = f"ended with {failed.returncode}"
+            out.seek(0)
+            said = [json.loads(line) for line in out if line.startswith("{")]
+        cpu = next((line["cpu_ms"] for line in said if "cpu_ms" in line), None)
+        return {
+            line["run"]: Result(line["version"], line["values"], cpu, self._counted(judge, line["run"]))
+            for line in said
+            if "run" in line
+        }, why
 
     def _counted(self, judge: str, name: str) -> Counted:
         self.pipe.send(True)
@@ -158,12 +164,13 @@ def compare_costs(at: Endpoint, judges: Sequence[str]) -> bool:
     bases: dict[bool, Result] = {}
     for correctness in (False, True):
         for judge in judges:
-            flags = ("--correctness",) if correctness else ()
+            more = ("--correctness",) if correctness else ()
             name = "correctness" if correctness else "four"
-            result = at.run(judge, name, *flags, "--warm-up", str(WARM_UP))
-            if isinstance(result, str):
-                print(f"{judge:46}{result}")
+            results, why = at.run(judge, name, flags=(*more, "--warm-up", str(WARM_UP)))
+            if name not in results:
+                print(f"{judge:46}{why}")
                 continue
+            result = results[name]
             base = bases.setdefault(correctness, result)
             print(line(title(judge, result, correctness), result, base), flush=True)
     return len(bases) == 2 and all("judge_error" not in str(base.values) for base in bases.values())
@@ -182,21 +189,22 @@ def line(name: str, result: Result, base: Result) -> str:
     tokens = cost.input_tokens + cost.output_tokens
     figures = f"{cost.calls:6}{cost.input_tokens:8}{cost.output_tokens:8}"
     ratios = f"{tokens / (first.input_tokens + first.output_tokens):7.2f}x"
-    cpu = f"{result.cpu or 0:8.1f}{(result.cpu or 0) / (base.cpu or 1):6.1f}x"
+    cpu = f"{'?':>8}{'?':>7}"
+    if result.cpu and base.cpu:
+        cpu = f"{result.cpu:8.1f}{result.cpu / base.cpu:6.1f}x"
     return f"{name:46}{figures}{ratios}{cpu}   {result.ended}"
 
 
 def compare_faults(at: Endpoint, judges: Sequence[str]) -> None:
     """Print what each judge gives for each fault, and first what it gives without one."""
-    for fault in ("none", *FAULTS):
-        print(f"\n{fault}\n{'':12}" + "".join(f"{metric:28}" for metric in METRICS))
-        for judge in judges:
-            result = at.run(judge, fault, patience=PATIENCE)
-            if isinstance(result, str):
-                print(f"{judge:12}{result}", flush=True)
-                continue
-            values = [result.values.get(metric, ("", "-"))[1] for metric in METRICS]
-            print(f"{judge:12}" + "".join(f"{value:28}" for value in values), flush=True)
+    faults = ("none", *FAULTS)
+    for judge in judges:
+        results, why = at.run(judge, *faults)
+        print(f"\n{judge:12}" + "".join(f"{metric:28}" for metric in METRICS))
+        for fault in faults:
+            values = results[fault].values if fault in results else dict.fromkeys(METRICS, ("", why))
+            row = (values.get(metric, ("", "-"))[1] for metric in METRICS)
+            print(f"{fault:12}" + "".join(f"{value:28}" for value in row), flush=True)
 
 
 def main() -> int:

@@ -1,10 +1,10 @@
-"""One judge on the interactions of a file, in an environment of its own; prints what came of it as JSON.
+"""One judge on the interactions of a file, in an environment of its own; prints what came of it.
 
-    python run.py JUDGE URL ROWS.json [--run NAME] [--correctness] [--warm-up N]
+    python run.py JUDGE URL ROWS.json RUN... [--correctness] [--warm-up N]
 
-The first row is judged alone, as run NAME; the others, with ``--warm-up``, as run ``cpu``: those after the
-first N are measured. CPU is this process's, of the judging alone: imports, clients and traces are made
-before.
+The first row is judged alone, once for each RUN, and a line of JSON printed; the others, with ``--warm-up``,
+as run ``cpu``: those after the first N are measured. CPU is this process's, of the judging alone: imports,
+clients and traces are made before.
 No connection leaves the machine.
 """
 
@@ -74,7 +74,7 @@ def main() -> None:
     parser.add_argument("judge")
     parser.add_argument("url")
     parser.add_argument("rows", type=Path)
-    parser.add_argument("--run", default="plain")
+    parser.add_argument("runs", nargs="+")
     parser.add_argument("--correctness", action="store_true")
     parser.add_argument("--warm-up", type=int)
     arguments = parser.parse_args()
@@ -88,19 +88,18 @@ def main() -> None:
         judging: Judging = peer.prepare(some, lambda metric: f"{url}/{metric}/v1", arguments.correctness)
         return judging
 
-    first = prepared(rows[:1], arguments.run)()[0]
-    out: dict[str, Any] = {
-        "version": version(DISTRIBUTIONS.get(arguments.judge, arguments.judge)),
-        "values": {metric: kind(value) for metric, value in first.items()},
-    }
+    which = version(DISTRIBUTIONS.get(arguments.judge, arguments.judge))
+    for run in arguments.runs:
+        values = {metric: kind(value) for metric, value in prepared(rows[:1], run)()[0].items()}
+        print("\n" + json.dumps({"run": run, "version": which, "values": values}), flush=True)
     if arguments.warm_up is not None:
         prepared(rows[1 : 1 + arguments.warm_up], "cpu")()
         measured = rows[1 + arguments.warm_up :]
         judging = prepared(measured, "cpu")
         begun = time.process_time()
         judging()
-        out["cpu_ms"] = (time.process_time() - begun) * 1000 / len(measured)
-    print("\n" + json.dumps(out), flush=True)
+        spent = (time.process_time() - begun) * 1000 / len(measured)
+        print("\n" + json.dumps({"cpu_ms": spent}), flush=True)
     os._exit(0)  # some peers hold their exit up to send what they noted
 
 
