@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
-BENCHES := hook_overhead blackhole extraction intake intake_peers memory judge_cost judge_peers evaluate connections
+BENCHES := hook_overhead blackhole extraction intake intake_peers memory judge_cost embedded_speed judge_peers evaluate connections
 PHOENIX := .cache/phoenix/bin/phoenix
 
 # Tests and the demo start many interpreters; without bytecode each compiles every import anew.
