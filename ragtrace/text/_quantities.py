@@ -51,7 +51,17 @@ def quantities(text: str) -> tuple[Quantity, ...]:
     return found if found and may_hold_quantity().search(text) else ()
 
 
+def dimensions(text: str) -> Iterator[str]:
+    """The dimensions of the quantities of ``text``, in its order, each read when it is asked for."""
+    if may_hold_quantity().search(text):
+        yield from (quantity.dimension for quantity in _read(text))
+
+
 def _scan(text: str) -> Iterator[Quantity]:
+    return (_with_bounds(found, text) for found in _read(text))
+
+
+def _read(text: str) -> Iterator[Quantity]:
     if "between " in text:
         text = _BETWEEN.sub(r"\1  to ", text)
     for match in quantity_matches(text):
@@ -59,7 +69,7 @@ def _scan(text: str) -> Iterator[Quantity]:
         reader = _READERS.get(kind, _read_number)
         found = reader(match, text)
         if found is not None:
-            yield _with_bounds(found, text)
+            yield found
 
 
 _BETWEEN = re.compile(r"(\bbetween [\d.,]+(?: ?%| [a-z]+)?) and (?=\d)")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
 from ragtrace.judges._local.alignment import common_subsequence, cosine
 from ragtrace.judges._local.corpus import Corpus, find_evidence
 from ragtrace.judges._local.questions import NeedText, synonyms
-from ragtrace.text.numbers import quantities
+from ragtrace.text._quantities import dimensions
 
 FEATURES = ("coverage", "cosine", "order")
 
@@ -76,8 +77,10 @@ def gives_kind(kind: str, texts: Sequence[str]) -> bool | None:
     tells."""
     if kind not in {"how_many", "how_much", "how_long", "when"}:
         return None
-    found = {quantity.dimension for text in texts for quantity in quantities(text)}
-    if found & _WANTED.get(kind, found):
-        return True
+    wanted, found = _WANTED.get(kind), False
+    for dimension in chain.from_iterable(map(dimensions, texts)):
+        if wanted is None or dimension in wanted:
+            return True
+        found = True
     timely = kind in {"when", "how_long"} and any(_PERHAPS_A_TIME.search(text) for text in texts)
-    return None if timely else bool(found) and kind == "how_many"
+    return None if timely else found and kind == "how_many"
