@@ -7,13 +7,22 @@ The text is expected as :func:`ragtrace.text.tokens.normalise` leaves it (NFKC, 
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from enum import StrEnum
 
 from ragtrace.text._quantities import Quantity, quantities
 from ragtrace.text.lexicon import units
 
-__all__ = ["Quantity", "Relation", "compare", "is_same_number_of_else", "lies_between", "quantities"]
+__all__ = [
+    "Quantity",
+    "Relation",
+    "compare",
+    "is_same_number_of_else",
+    "is_written_apart",
+    "lies_between",
+    "quantities",
+]
 
 
 class Relation(StrEnum):
@@ -101,6 +110,8 @@ def _compare_values(claimed: Quantity, found: Quantity) -> Relation:
         tolerance = max(tolerance, _APPROXIMATE)
     if {claimed.bound, found.bound} == {"at_least", "at_most"}:
         return Relation.CONFLICT
+    if _is_rounded_down(claimed, found):
+        return Relation.SAME
     if not _equal(claimed, found, tolerance) and not _within(claimed, found):
         if claimed.dimension == "data" and _equal_in_1024s(claimed, found):
             return Relation.SAME
@@ -133,6 +144,18 @@ def _within(claimed: Quantity, found: Quantity) -> bool:
     return claimed.low == claimed.high and low < high and low <= point <= high
 
 
+def _is_rounded_down(claimed: Quantity, found: Quantity) -> bool:
+    """ "Over 400 works", where there are 443. Only of counts: what a policy asks for, at least 24 hours, is
+    contradicted by 28."""
+    if (claimed.bound, found.bound, claimed.dimension) != ("at_least", "", "count"):
+        return False
+    return claimed.low >= _TELLING and claimed.low <= found.low <= _ROUNDED * claimed.low
+
+
+_ROUNDED = 1.2
+"""How far above a round number a count is still called "over" it."""
+
+
 def lies_between(point: Quantity, low: Quantity, high: Quantity) -> bool:
     """Whether ``low`` and ``high`` bound a span that ``point`` lies in: two years, of "one year to less than
     three"."""
@@ -141,6 +164,26 @@ def lies_between(point: Quantity, low: Quantity, high: Quantity) -> bool:
     if (low.bound, high.bound) != ("at_least", "at_most"):
         return False
     return _base(low, low.low) <= _base(point, point.low) <= _base(high, high.high)
+
+
+def is_written_apart(text: str, quantity: Quantity, other_text: str, other: Quantity) -> bool:
+    """Whether one of two quantities, each in its text, is a piece of the other number, which a tokeniser or a
+    line break has cut: ``3 , 000`` is 3,000 and not 3 or 0. A list of numbers looks the same, so such numbers
+    are not read as one; but neither does a piece contradict the whole."""
+    return quantity.low in _joined(other_text, other) or other.low in _joined(text, quantity)
+
+
+def _joined(text: str, piece: Quantity) -> frozenset[float]:
+    """The numbers that ``piece``, a quantity of ``text``, makes when put together with its neighbours."""
+    return frozenset(
+        float(re.sub(r"[\s,]", "", match[0]))
+        for match in _APART.finditer(text)
+        if match.start() < piece.end and piece.start < match.end()
+    )
+
+
+_APART = re.compile(r"\d{1,3}(?:\s?,\s?\d{3})+(?:\s?\.\s?\d+)?(?!\d)|\d+\s?\.\s?\d+(?!\d)")
+"""A number with thousands or a fraction, spaces allowed at its signs."""
 
 
 def _near(one: float, other: float, tolerance: float) -> bool:

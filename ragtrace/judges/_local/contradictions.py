@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
@@ -113,10 +114,33 @@ def _difference_kind(
     opposites = chinese().antonyms.get(joined_said, frozenset())
     if joined_said not in best.normal and any(opposite in joined_found for opposite in opposites):
         return "antonym"
-    if found and not names.isdisjoint(said) and joined_found.isascii() is joined_said.isascii():
+    if not names.isdisjoint(said) and _are_names(said, found, names, best):
         return "name"
     negated = count_negations(joined_said, tuple(said)), count_negations(joined_found, tuple(found))
     return "negation" if (negated[0] == 0) != (negated[1] == 0) else None
+
+
+def _are_names(said: Sequence[str], found: Sequence[str], names: frozenset[str], best: Passage) -> bool:
+    """Whether both stretches are names and nothing else.
+
+    Where the passage has other words, it names no rival but says something else there: "Oregon" and "in the
+    United States", "Heart" and "novel".
+    """
+    if not found or "".join(said).isascii() is not "".join(found).isascii():
+        return False
+    if not found[0].isascii() or best.text == best.normal:  # no capitals to tell a name by
+        return True
+    capitals = frozenset(words(" ".join(_CAPITALISED.findall(best.text)).lower()))
+    return all(
+        word in known or word in _JOINTS
+        for stretch, known in ((said, names), (found, capitals))
+        for word in stretch
+    )
+
+
+_CAPITALISED = re.compile(r"\b[A-Z][\w'&-]*|\b\d+\b")
+_JOINTS = frozenset(("of", "the", "and", "de", "la", "von", "van", "al", "el", "&"))
+"""Words inside names."""
 
 
 def _antonyms_of(word: str) -> frozenset[str]:

@@ -11,7 +11,14 @@ from ragtrace.judges._local.conflicts import Conflict
 from ragtrace.judges._local.corpus import Corpus, Evidence
 from ragtrace.judges._local.passages import Passage
 from ragtrace.model import Language
-from ragtrace.text.numbers import Quantity, Relation, compare, is_same_number_of_else, lies_between
+from ragtrace.text.numbers import (
+    Quantity,
+    Relation,
+    compare,
+    is_same_number_of_else,
+    is_written_apart,
+    lies_between,
+)
 from ragtrace.text.tokens import content, words
 
 _SLOT = 0.45
@@ -64,6 +71,8 @@ def quantity_conflicts(claim: ClaimText, evidence: Evidence, corpus: Corpus) -> 
         agreeing = [match for relation, match in matches if relation is not Relation.CONFLICT]
         spanned = any(_is_spanned(claimed, passage) for passage in passages)
         rival = None if spanned else _rival(claim, claimed, matches)
+        if rival is not None and is_written_apart(claim.normal, claimed, rival.passage.normal, rival.found):
+            continue
         if rival is not None and _outweighs(rival, claimed, agreeing):
             yield _quantity_conflict(claim, claimed, rival)
         elif agreeing:

@@ -204,11 +204,55 @@ def test_an_explanation_sounds_no_surer_than_the_judge_is(documents, answer, wor
         ("配送要多久？", "这要看具体情况。", Cause.OFF_QUESTION),
         ("How long does delivery take?", "Which country are you in?", Cause.OK),
         ("配送要多久？", "请问您在哪个城市？", Cause.OK),
+        ("How long does delivery take?", "Hello! How can I help you today?", Cause.OFF_QUESTION),
+        (
+            "How long does delivery take?",
+            "Thanks for reaching out! What can I do for you?",
+            Cause.OFF_QUESTION,
+        ),
+        ("Hi, how long does delivery take?", "Good morning!", Cause.OFF_QUESTION),
+        ("配送要多久？", "您好！请问有什么可以帮您？", Cause.OFF_QUESTION),
+        ("配送要多久？", "很高兴为您服务。", Cause.OFF_QUESTION),
+        ("How long does delivery take?", "Hello! Could you tell me your order number?", Cause.OK),
+        ("配送要多久？", "您好！请问您的订单号是多少？", Cause.OK),
         ("Hi", "Hello! How can I help you?", Cause.OK),
+        ("Good morning, can you help me?", "Of course! What can I do for you?", Cause.OK),
+        ("Thanks!", "You're welcome! Is there anything else?", Cause.OK),
         ("你好", "你好！有什么可以帮您？", Cause.OK),
         ("How long does delivery take?", "It depends: delivery takes 3 days.", Cause.OK),
     ],
 )
 async def test_an_evasive_answer_is_off_the_question(question, answer, cause):
-    """ "It depends" leaves the need unmet; greetings and questions back do not claim to meet it."""
+    """ "It depends" and hello leave a need unmet; a question back, and hello to hello, do not claim to meet one."""
     assert await cause_of(question, ["Delivery takes 3 days.", "配送需要3天。"], answer) is cause
+
+
+@pytest.mark.parametrize(
+    ("document", "answer"),
+    [
+        ("Some 235 , 000 people watched the match .", "The match was watched by 235,000 people."),
+        ("The player rejected $ 100 , 000 a week .", "The player rejected $100,000 a week."),
+        ("His weight fell to 102 . 5 kg .", "His weight fell to 102.5 kg."),
+        ("They have 23,768 locations worldwide.", "They have 23 , 768 locations worldwide ."),
+        ("The composer left 443 works behind.", "The composer left over 400 works behind."),
+        ("The festival is held each June in a mild climate.", "The festival is held each June in Oregon."),
+        ("The bridge opened in May as the longest of its kind.", "The bridge opened in May as Tower Bridge."),
+    ],
+)
+def test_what_is_written_otherwise_is_no_contradiction(document, answer):
+    """Numbers cut by a tokeniser, counts rounded down, and a name where the document has none do not conflict."""
+    assert ask("?", [document], answer).claims[0].verdict.support is not Support.CONTRADICTED
+
+
+@pytest.mark.parametrize(
+    ("document", "answer"),
+    [
+        ("Some 235 , 000 people watched the match .", "The match was watched by 335,000 people."),
+        ("The composer left 443 works behind.", "The composer left over 500 works behind."),
+        ("Notice is to be given 30 hours before.", "Notice is to be given at least 25 hours before."),
+        ("The festival is held each June in Oregon.", "The festival is held each June in Idaho."),
+    ],
+)
+def test_another_number_or_name_in_the_same_place_is_a_contradiction(document, answer):
+    """Neither spaces in a number nor a bound make two values one."""
+    assert ask("?", [document], answer).claims[0].verdict.support is Support.CONTRADICTED
