@@ -25,9 +25,10 @@ faithful to.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 from ragtrace.advice import advice
+from ragtrace.errors import ConfigError, one_or_all
 from ragtrace.model import (
     Cause,
     Diagnosis,
@@ -45,7 +46,11 @@ from ragtrace.model import (
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """Where a number turns into a failure. Shares in 0..1, ranks from 1."""
+    """Where a number turns into a failure. Shares in 0..1, ranks from 1.
+
+    Raises:
+        ConfigError: a share is outside 0..1, or the rank below 1; told of all that are.
+    """
 
     context_recall: float = 0.5
     """Below: retrieval missed."""
@@ -67,6 +72,25 @@ class Thresholds:
     """Below: a symptom."""
     needs_covered: float = 0.5
     """From here on a refusal is needless."""
+
+    def __post_init__(self) -> None:
+        given = asdict(self)
+        rank = given.pop("first_relevant_rank")
+        wrong = [
+            ConfigError(f"{value} is no share: 0 to 1", f"thresholds.{name}")
+            for name, value in given.items()
+            if not 0.0 <= value <= 1.0
+        ]
+        if rank < 1:
+            wrong.append(ConfigError(f"{rank} is no rank: 1 or more", "thresholds.first_relevant_rank"))
+        if wrong:
+            raise one_or_all(wrong)
+
+    @property
+    def moved(self) -> dict[str, float]:
+        """Those that are not the default ones, by name."""
+        default = asdict(DEFAULT_THRESHOLDS)
+        return {name: value for name, value in asdict(self).items() if value != default[name]}
 
 
 DEFAULT_THRESHOLDS = Thresholds()
@@ -98,7 +122,7 @@ class Facts:
     claimless: bool = False
     """The answer states nothing: a greeting, a question back. No retrieval would have made it better."""
     evasive: bool = False
-    """The answer states nothing but that it depends."""
+    """The answer states nothing but that it depends, or greets where something was asked."""
     recall: float | None = None
     precision: float | None = None
     first_relevant: int | None = None
@@ -127,7 +151,7 @@ def diagnose(
 
     ``outcomes`` are those of :data:`ragtrace.metrics.DEFAULT_METRICS` by name; a metric that was not
     asked for counts as missing. ``abstained``: the answer declines; ``evasive``: it says only that
-    it depends.
+    it depends, or hello.
     """
     facts = gather(outcomes, claims, needs, abstained=abstained, has_reference=has_reference)
     facts = replace(facts, evasive=evasive)
@@ -144,6 +168,7 @@ def diagnose(
         advice=advice(cause, language),
         missing=missing,
         warnings=warnings,
+        thresholds=thresholds.moved,
     )
 
 

@@ -34,7 +34,7 @@ from ragtrace.model import (
     Unscored,
 )
 from ragtrace.reading import Reading, read
-from ragtrace.text.checkworthy import is_evasive
+from ragtrace.text.checkworthy import is_evasive, is_greeting, is_small_talk
 from ragtrace.text.citations import strip
 
 _log = logging.getLogger(__name__)
@@ -133,7 +133,7 @@ class Evaluator:
             needs=_needs(interaction, reply),
             abstained=evidence.abstained,
             has_reference=interaction.reference is not None,
-            evasive=any(is_evasive(unit.text) for unit in evidence.units),
+            evasive=_says_nothing(interaction, evidence),
             language=evidence.language,
             thresholds=self._thresholds,
         )
@@ -260,6 +260,17 @@ def _needs(interaction: Interaction, reply: JudgeReply) -> tuple[Need, ...]:
     if not interaction.partial:
         return reply.needs
     return tuple(replace(need, answered=None) for need in reply.needs)
+
+
+def _says_nothing(interaction: Interaction, evidence: Evidence) -> bool:
+    """Whether the answer says only that it depends, or to a real question only hello."""
+    texts = [unit.text for unit in evidence.units]
+    if any(map(is_evasive, texts)):
+        return True
+    question = interaction.question
+    return (
+        question is not None and not is_greeting(question) and bool(texts) and all(map(is_small_talk, texts))
+    )
 
 
 def _faulty(wants: frozenset[Want], status: Status, reason: str) -> JudgeReply:

@@ -36,7 +36,24 @@ _ZH = (
     "欢迎(?:随时|您|你)[^。！]{0,20}",
     r"综上所述|总之|总的来说|总结一下|以下是[^。！\d]{0,30}",
 )
+_OFFER = (
+    r"(?:how|what) (?:can|may|could) (?:i|we) (?:help|assist|do for)\b[^.!?]{0,40}",
+    r"(?:is there |do you have |have you )?any(?:thing|(?: other)? questions?)\b[^.!?]{0,40}",
+    r"(?:can|may|could) (?:i|we) (?:help|assist)\b[^.!?]{0,40}",
+    "(?:请问)?(?:您|你)?(?:还)?有(?:什么|任何|其他|哪些)[^。！?]{0,8}(?:帮|问题|需要|效劳)[^。！?]{0,12}",
+    "(?:请问)?(?:您|你)?(?:还)?需要(?:我|我们)?(?:为您|为你)?(?:什么|任何|其他)?(?:帮助|帮忙)[^。！?]{0,6}",
+    "我(?:能|可以)[^。！?]{0,4}(?:帮|为)(?:您|你)?[^。！?]{0,8}",
+)
+"""Questions that ask nothing: they offer help."""
+_GREETING = (
+    "(?:hi|hello|hey|greetings|good (?:morning|afternoon|evening|day))(?: (?:there|all|again|everyone))?",
+    "(?:many )?thanks(?: a lot)?|thank you(?: (?:so|very) much)?|bye|goodbye",
+    "(?:can|could) you help(?: me)?(?: with something)?",
+    "(?:你|您|大家)好呀?|早上好|上午好|下午好|晚上好|早安|哈喽|嗨|在吗|在不在|谢谢(?:你|您)?|多谢|再见",
+)
 _PLEASANTRY = re.compile(rf"\W*{one_of(*_EN, *_ZH)}\W*", re.IGNORECASE)
+_OFFERS_HELP = re.compile(rf"\W*{one_of(*_OFFER)}\W*", re.IGNORECASE)
+_GREETINGS = re.compile(rf"\W*(?:{one_of(*_GREETING)}\W*)+", re.IGNORECASE)
 _ANNOUNCES = re.compile(r"(?:[^\d０-９㐀-鿿]{0,120}|[^\d０-９]{0,40})[:：]\W*")
 """Announces a list: no number before the colon, and not so long that it says something itself."""
 
@@ -88,3 +105,18 @@ def is_yes_or_no(text: str) -> bool:
 def is_evasive(text: str) -> bool:
     """Whether the sentence ``text`` says only that one cannot say: "It depends.", "视情况而定。"."""
     return bool(_EVASIVE.fullmatch(text))
+
+
+def is_greeting(text: str) -> bool:
+    """Whether the whole ``text`` only greets, thanks or asks for attention: nothing is asked that could be
+    answered."""
+    return bool(_GREETINGS.fullmatch(text))
+
+
+def is_small_talk(sentence: str) -> bool:
+    """Whether one sentence of an answer only greets, thanks or offers help. "Could you tell me your order
+    number?" does more: it asks."""
+    plain = sentence.strip()
+    if _QUESTION_END.search(plain):
+        return bool(_OFFERS_HELP.fullmatch(plain) or _GREETINGS.fullmatch(plain))
+    return bool(_PLEASANTRY.fullmatch(plain)) or is_courtesy(plain)
