@@ -60,6 +60,13 @@ class Inputs:
         placed = [(self._trace_positions.get(one.trace_id or "", last), one) for one in found]
         return [one for _, one in sorted([*placed, *self.rows], key=lambda pair: pair[0])]
 
+    def spans_by_trace(self) -> dict[str, list[SpanRecord]]:
+        """The spans of each trace, by its id."""
+        found: dict[str, list[SpanRecord]] = {}
+        for span in self.spans:
+            found.setdefault(span.trace_id, []).append(span)
+        return found
+
     def read(self, path: Path) -> None:
         """Add one file.
 

@@ -2,9 +2,12 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from ragtrace.testing import make_trace
+from ragtrace_collector import otlp
 from ragtrace_collector.cli import run
 
 ROWS = [
@@ -142,3 +145,103 @@ def test_a_context_that_is_no_document_is_named(tmp_path, capsys):
         "contexts must be a list of texts or objects, each with its text: the first"
         in capsys.readouterr().err
     )
+
+
+FAILED = [
+    {
+        "question": "How long do refunds take?",
+        "contexts": ["Refunds are paid within 5 business days."],
+        "answer": "Refunds are paid within 7 business days.",
+    },
+    {
+        "question": "退款多久到账？",
+        "contexts": ["退款在3个工作日内到账。"],
+        "answer": "退款在9个工作日内到账。",
+    },
+    {"question": "Who is the mayor?", "contexts": [], "answer": "The mayor of Paris is 60 years old."},
+]
+
+
+def _written(path: Path, rows: list[dict[str, Any]]) -> Path:
+    path.write_text("\n".join(json.dumps(row, ensure_ascii=False) for row in rows), encoding="utf-8")
+    return path
+
+
+def test_below_the_table_each_failure_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Number, cause and first explanation, in the interaction's language; nothing of what is ok."""
+    path = _written(tmp_path / "rows.jsonl", [ROWS[0], *FAILED])
+    assert run(["score", str(path)]) == 0
+    lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    told = next(line for line in lines if line.startswith("2  contradicts_documents"))
+    assert "the answer says 7 business days" in told
+    assert any(line.startswith("3  与文档矛盾  回答说 9个工作日") for line in lines)
+    assert any(line.startswith("4  retrieval_missed  nothing was retrieved") for line in lines)
+    assert not any(line.startswith("1  ok") for line in lines)
+
+
+def test_the_tree_shows_every_claim_with_its_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """--tree is the view of the demo, an interaction at a time, above the tables."""
+    path = _written(tmp_path / "rows.jsonl", FAILED)
+    assert run(["score", "--tree", str(path)]) == 0
+    text = capsys.readouterr().out
+    assert "✗ Refunds are paid within 7 business days." in text
+    assert "the answer says 7 business days, document [1] says" in " ".join(text.split())
+    assert "建议：" in text
+    assert "2  与文档矛盾" not in text
+
+
+def test_a_tree_of_spans_names_their_stages(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Where spans were read, the tree has their names and models."""
+    path = tmp_path / "spans.pb"
+    path.write_bytes(otlp.join(otlp.encode_span(span) for span in make_trace()))
+    assert run(["score", "--tree", str(path)]) == 0
+    tree = capsys.readouterr().out
+    assert "● ask" in tree
+    assert "└─ generate" in tree
+
+
+@pytest.mark.parametrize("flag", ["--json", "--as-rows", "--extract-only"])
+def test_a_tree_goes_with_nothing_for_machines(
+    flag: str, rows: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two ways to print one thing are refused instead of one being dropped silently."""
+    assert run(["score", "--tree", flag, str(rows)]) == 2
+    assert "--tree" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("body", [b"", b"\x00\x01\x02", None])
+def test_where_nothing_can_be_read_only_the_reason_is_said(
+    body: bytes | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Empty, binary and missing files get no empty tables."""
+    path = tmp_path / "odd.jsonl"
+    if body is not None:
+        path.write_bytes(body)
+    assert run(["score", str(path)]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert str(path) in captured.err
+
+
+@pytest.mark.parametrize(
+    ("locale", "flags", "words"),
+    [
+        ("zh_CN.UTF-8", [], "共 3 次交互"),
+        ("zh_CN.UTF-8", ["--lang", "en"], "3 interactions"),
+        ("C.UTF-8", [], "3 interactions"),
+    ],
+)
+def test_the_locale_gives_the_language_of_the_tables(
+    locale: str,
+    flags: list[str],
+    words: str,
+    rows: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Heads and summaries follow the locale; an explicit --lang wins."""
+    monkeypatch.setenv("LC_ALL", locale)
+    assert run(["score", *flags, str(rows)]) == 0
+    assert words in capsys.readouterr().out

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,7 @@ from ragtrace.model import Language
 from ragtrace_collector.inputs import Inputs
 from ragtrace_collector.mapping import read_mapping
 from ragtrace_collector.views.doctor import from_spans, from_story, say
+from ragtrace_collector.views.language import language_option, spoken
 
 _TRACE_ID = re.compile(r"(?:0x)?([0-9a-fA-F]{32})")
 _SPAN_ID = re.compile(r"(?:0x)?[0-9a-fA-F]{16}")
@@ -32,7 +31,7 @@ _WITHIN = 5.0
 @click.option(
     "--mapping", type=click.Path(path_type=Path), help="YAML with attribute paths of your own spans."
 )
-@click.option("--lang", type=click.Choice(["auto", "en", "zh"]), default="auto", show_default=True)
+@language_option
 @click.option("--json", "as_json", is_flag=True, help="Print what the collector knows of the trace as JSON.")
 def command(*, subject: str, admin: str, mapping: Path | None, lang: str, as_json: bool) -> int:
     """Say why a trace was or was not scored.
@@ -40,7 +39,7 @@ def command(*, subject: str, admin: str, mapping: Path | None, lang: str, as_jso
     With a TRACE_ID a running collector is asked; a FILE of spans is read as `ragtrace score` reads it. Exit
     code 1 says that the collector has not seen the trace.
     """
-    language: Language = language_of(os.environ) if lang == "auto" else "zh" if lang == "zh" else "en"
+    language = spoken(lang)
     path = Path(subject)
     if path.is_file():
         return _read(path, mapping, language)
@@ -49,12 +48,6 @@ def command(*, subject: str, admin: str, mapping: Path | None, lang: str, as_jso
     lines = [json.dumps(story, ensure_ascii=False)] if as_json else from_story(story, language)
     click.echo("\n".join(lines))
     return 0 if story.get("seen") else 1
-
-
-def language_of(environment: Mapping[str, str]) -> Language:
-    """The user's language, by the locale that the environment names."""
-    named = next((found for key in ("LC_ALL", "LC_MESSAGES", "LANG") if (found := environment.get(key))), "")
-    return "zh" if named.lower().startswith("zh") else "en"
 
 
 def _trace_id(subject: str, language: Language) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -13,13 +14,15 @@ import click
 
 from ragtrace import extract
 from ragtrace.dataset import set_row
+from ragtrace.errors import ConfigError
 from ragtrace.evaluation import Evaluator
-from ragtrace.model import Evaluation, Interaction, Language
+from ragtrace.model import Evaluation, Interaction, Language, SpanRecord
 from ragtrace.records import evaluation_to_dict, interaction_to_dict
 from ragtrace_collector.inputs import Inputs
 from ragtrace_collector.judging import judge_options, make_judge
 from ragtrace_collector.mapping import read_mapping
 from ragtrace_collector.trouble import JUDGE_FAILED, Trouble, lost_to
+from ragtrace_collector.views.language import judged_in, language_option, spoken
 
 
 @click.command(name="score")
@@ -32,7 +35,8 @@ from ragtrace_collector.trouble import JUDGE_FAILED, Trouble, lost_to
 )
 @click.option("--extract-only", is_flag=True, help="Stop before judging: show what the traces hold.")
 @click.option("--explain", is_flag=True, help="Say where each field was found, and what is missing.")
-@click.option("--lang", type=click.Choice(["auto", "en", "zh"]), default="auto", show_default=True)
+@click.option("--tree", is_flag=True, help="Show each interaction as a tree: every claim and its reason.")
+@language_option
 @click.option(
     "--mapping", type=click.Path(path_type=Path), help="YAML with attribute paths of your own spans."
 )
@@ -45,6 +49,7 @@ def command(
     as_rows: bool,
     extract_only: bool,
     explain: bool,
+    tree: bool,
     lang: str,
     mapping: Path | None,
     stitch: bool,
@@ -57,6 +62,8 @@ def command(
     together. Exit code 2 says that a line could not be read; the others are still scored. Exit code 3: the
     judge scored nothing.
     """
+    if tree and (as_json or as_rows or extract_only):
+        raise ConfigError("shows judged interactions: not with --json, --as-rows, --extract-only", "--tree")
     inputs = Inputs()
     for path in files:
         inputs.read(path)
@@ -69,9 +76,9 @@ def command(
             _print_json(set_row(interaction))
     elif extract_only:
         _show_extracted(interactions, as_json=as_json, explain=explain)
-    else:
-        language: Language | None = None if lang == "auto" else "zh" if lang == "zh" else "en"
-        trouble = asyncio.run(_score(interactions, judge, language, as_json=as_json, explain=explain))
+    elif interactions:
+        show = _Shown(spoken(lang), inputs.spans_by_trace(), as_json=as_json, explain=explain, tree=tree)
+        trouble = asyncio.run(_score(interactions, judge, lang, show))
         if line := trouble.line(judge["base_url"], judge["model"]):
             click.echo(line, err=True)
     if not interactions and not inputs.problems:
@@ -94,37 +101,61 @@ def _show_extracted(interactions: Sequence[Interaction], *, as_json: bool, expla
         _print_rich(extracted(interactions))
 
 
-async def _score(
-    interactions: Sequence[Interaction],
-    judge: dict[str, Any],
-    language: Language | None,
-    *,
-    as_json: bool,
-    explain: bool,
-) -> Trouble:
-    from ragtrace_collector.views.listing import explanation, scored, summary
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """How evaluations are shown: each as it comes, and all at the end."""
 
+    language: Language
+    spans: Mapping[str, Sequence[SpanRecord]]
+    as_json: bool
+    explain: bool
+    tree: bool
+
+    def one(self, evaluation: Evaluation, record: Mapping[str, Any]) -> None:
+        """What is shown of an evaluation as soon as it is there."""
+        interaction = evaluation.interaction
+        if self.as_json:
+            _print_json({**record, "explain": extract.explain(interaction)} if self.explain else record)
+            return
+        if self.explain:
+            from ragtrace_collector.views.listing import explanation
+
+            _print_rich(explanation(interaction))
+        if self.tree:
+            from ragtrace_collector.views.tree import render
+
+            _print_rich(render(evaluation, self.spans.get(interaction.trace_id or "", ())))
+            _print_rich("")
+
+    def all(self, evaluations: Sequence[Evaluation]) -> None:
+        """The tables of all; what a tree has said already is not said again."""
+        from ragtrace_collector.views.failures import failures
+        from ragtrace_collector.views.listing import scored, summary
+
+        _print_rich(scored(evaluations, self.language))
+        if not self.tree and (lines := failures(evaluations)) is not None:
+            _print_rich(lines)
+        _print_rich(summary(evaluations, self.language))
+
+
+async def _score(
+    interactions: Sequence[Interaction], judge: dict[str, Any], lang: str, show: _Shown
+) -> Trouble:
     made = make_judge(**judge)
-    evaluator = Evaluator(made.judge, embedder=made.embedder, language=language or "auto")
+    evaluator = Evaluator(made.judge, embedder=made.embedder, language=judged_in(lang))
     done: list[Evaluation] = []
     trouble = Trouble()
     try:
         async for evaluation in _evaluations(evaluator, interactions, made.concurrency):
             record = evaluation_to_dict(evaluation)
             trouble.add(lost_to(record["outcomes"]))
-            if as_json:
-                _print_json(
-                    record | {"explain": extract.explain(evaluation.interaction)} if explain else record
-                )
-                continue
-            done.append(evaluation)
-            if explain:
-                _print_rich(explanation(evaluation.interaction))
+            show.one(evaluation, record)
+            if not show.as_json:
+                done.append(evaluation)
     finally:
         await made.aclose()
-    if not as_json:
-        _print_rich(scored(done, language or "en"))
-        _print_rich(summary(done, language or "en"))
+    if not show.as_json:
+        show.all(done)
     return trouble
 
 
@@ -146,7 +177,7 @@ async def _evaluations(
             task.cancel()
 
 
-def _print_json(record: dict[str, Any], out: TextIO | None = None) -> None:
+def _print_json(record: Mapping[str, Any], out: TextIO | None = None) -> None:
     stream = out or sys.stdout
     stream.write(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n")
     stream.flush()

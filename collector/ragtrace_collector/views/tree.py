@@ -165,13 +165,14 @@ def _claim(judged: JudgedClaim, evaluation: Evaluation, width: int) -> Iterator[
         yield _ClaimLine(Text("? ", _WEAK), text, _say("not_judged", language), width)
         return
     mark, colour = ("✓ ", _GOOD) if verdict.support is Support.SUPPORTED else ("✗ ", _BAD)
-    yield _ClaimLine(Text(mark, colour), text, _reason(judged, language), width)
+    yield _ClaimLine(Text(mark, colour), text, reason(judged, language), width)
     for rank, pair in judged.pairs.items():
         if verdict.support is Support.SUPPORTED and pair and pair.support is not Support.SUPPORTED:
             yield Text.assemble(("  ! ", _WEAK), _say("miscited", language, n=rank))
 
 
-def _reason(judged: JudgedClaim, language: Language) -> str:
+def reason(judged: JudgedClaim, language: Language) -> str:
+    """Why the claim has its verdict (it must have one): what the documents say, or which of them say so."""
     verdict = judged.verdict
     assert verdict is not None
     numbers = ", ".join(str(rank) for rank in verdict.documents)
@@ -274,8 +275,13 @@ def _indented(label: Text, body: str) -> RenderableType:
     return Branch(first, Text(" " * first.cell_len), Text(body))
 
 
+def failed(diagnosis: Diagnosis) -> bool:
+    """Whether the interaction failed: on one of the paths, or by a refusal that was not needed."""
+    return diagnosis.path is not None or diagnosis.cause is Cause.NEEDLESS_REFUSAL
+
+
 def _colour(diagnosis: Diagnosis) -> str:
-    if diagnosis.path or diagnosis.cause is Cause.NEEDLESS_REFUSAL:
+    if failed(diagnosis):
         return _BAD
     return _WEAK if diagnosis.cause is Cause.UNDETERMINED else _GOOD
 

@@ -57,6 +57,8 @@ PHRASES: Final[dict[str, dict[Language, str]]] = {
     "not_found": {"en": "in no document", "zh": "文档中找不到依据"},
     "not_judged": {"en": "not judged", "zh": "未评判"},
     "miscited": {"en": "cites [{n}], which does not say so", "zh": "引用了[{n}]，但该文档没有这样说"},
+    "uncovered": {"en": "in no document: {need}", "zh": "文档中没有：{need}"},
+    "unanswered": {"en": "not answered: {need}", "zh": "没有回答：{need}"},
     "dangling": {"en": "{label} points to no document", "zh": "{label} 没有对应的文档"},
     "answer": {"en": "answer", "zh": "回答"},
     "no_answer": {"en": "no answer recorded", "zh": "未记录回答"},
