@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from typing import Any, Literal, TypeVar
 
 from ragtrace.dataset import read_row
+from ragtrace.diagnosis import DEFAULT_THRESHOLDS, Thresholds
 from ragtrace.embedders.base import Embedder
 from ragtrace.errors import InputError
 from ragtrace.evaluation import Evaluator
@@ -38,6 +39,7 @@ def evaluate(
     judge: str | Judge = "embedded",
     embedder: Embedder | Literal["embedded"] | None = "embedded",
     language: Language | Literal["auto"] = "auto",
+    thresholds: Thresholds = DEFAULT_THRESHOLDS,
     concurrency: int = 8,
     row_timeout: float | None = 120.0,
     progress: bool | None = None,
@@ -54,6 +56,7 @@ def evaluate(
         judge: ``embedded``, ``openai``, ``my_pkg.mod:Class``, or a judge.
         embedder: for the metrics that compare texts.
         language: of prompts and advice; ``auto`` = that of each row.
+        thresholds: where the diagnosis sees a failure.
         concurrency: rows at work at a time.
         row_timeout: seconds for one row, ``None`` = no limit.
         progress: a bar on stderr; ``None`` = if stderr is a terminal.
@@ -71,6 +74,7 @@ def evaluate(
             judge=judge,
             embedder=embedder,
             language=language,
+            thresholds=thresholds,
             concurrency=concurrency,
             row_timeout=row_timeout,
             progress=progress,
@@ -86,6 +90,7 @@ async def aevaluate(
     judge: str | Judge = "embedded",
     embedder: Embedder | Literal["embedded"] | None = "embedded",
     language: Language | Literal["auto"] = "auto",
+    thresholds: Thresholds = DEFAULT_THRESHOLDS,
     concurrency: int = 8,
     row_timeout: float | None = 120.0,
     progress: bool | None = None,
@@ -96,7 +101,12 @@ async def aevaluate(
     made = create(judge, judge_options) if isinstance(judge, str) else judge
     try:
         evaluator = Evaluator(
-            made, _embedder(embedder), metrics, language=language, concurrency=max(1, concurrency)
+            made,
+            _embedder(embedder),
+            metrics,
+            thresholds=thresholds,
+            language=language,
+            concurrency=max(1, concurrency),
         )
         with _progress(len(interactions), progress) as advance:
             done = await _evaluate_all(evaluator, interactions, max(1, concurrency), row_timeout, advance)

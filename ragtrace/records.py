@@ -245,6 +245,7 @@ def _diagnosis(diagnosis: Diagnosis) -> Json:
         "advice": list(diagnosis.advice),
         "missing": list(diagnosis.missing),
         "warnings": [cause.value for cause in diagnosis.warnings],
+        **({"thresholds": dict(diagnosis.thresholds)} if diagnosis.thresholds else {}),
     }
 
 
@@ -257,4 +258,5 @@ def _read_diagnosis(record: Mapping[str, Any]) -> Diagnosis:
         tuple(record["advice"]),
         tuple(record["missing"]),
         tuple(Cause(cause) for cause in record["warnings"]),
+        record.get("thresholds", {}),
     )

@@ -118,6 +118,7 @@ DIAGNOSIS_ALSO = "ragtrace.diagnosis.also"
 DIAGNOSIS_ADVICE = "ragtrace.diagnosis.advice"
 DIAGNOSIS_MISSING = "ragtrace.diagnosis.missing"
 DIAGNOSIS_WARNINGS = "ragtrace.diagnosis.warnings"
+DIAGNOSIS_THRESHOLDS = "ragtrace.diagnosis.thresholds"
 JUDGE_KIND, JUDGE_MODEL, JUDGE_REVISION = (
     "ragtrace.judge.kind",
     "ragtrace.judge.model",

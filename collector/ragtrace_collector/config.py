@@ -21,6 +21,7 @@ from pydantic import (
     model_validator,
 )
 
+from ragtrace.diagnosis import DEFAULT_THRESHOLDS, Thresholds
 from ragtrace.errors import ConfigError
 from ragtrace.extract import AttributeMapping
 from ragtrace.model import Language
@@ -59,6 +60,10 @@ Target = Annotated[
     Destination, BeforeValidator(lambda value: {"url": value} if isinstance(value, str) else value)
 ]
 """A destination: its URL, or a mapping with its options."""
+
+
+Share = Annotated[float, Field(ge=0, le=1)]
+"""0 to 1."""
 
 
 class _Section(BaseModel):
@@ -122,7 +127,7 @@ JudgePart = Annotated[
 class Sampling(_Section):
     """Which interactions are judged."""
 
-    share: Annotated[float, Field(ge=0, le=1)] | None = None
+    share: Share | None = None
     """Share for the judge; by default 1.0 for the embedded one and 0.05 for any other."""
     screen: Literal["embedded", "off"] = "off"
     """Whether the embedded judge sees all and feeds the rules."""
@@ -150,6 +155,29 @@ class Scoring(_Section):
     language: Language | None = None
     redact: bool | None = None
     """Whether personal data is replaced before a judge sees it; by default for all but the embedded."""
+
+
+class DiagnosisThresholds(_Section):
+    """Where the diagnosis sees a failure: the settings of :class:`ragtrace.diagnosis.Thresholds`.
+
+    Written out, so that a value of another type and one out of range are told together.
+    """
+
+    context_recall: Share = DEFAULT_THRESHOLDS.context_recall
+    first_relevant_rank: PositiveInt = DEFAULT_THRESHOLDS.first_relevant_rank
+    context_precision: Share = DEFAULT_THRESHOLDS.context_precision
+    context_noise: Share = DEFAULT_THRESHOLDS.context_noise
+    faithfulness: Share = DEFAULT_THRESHOLDS.faithfulness
+    citation_correctness: Share = DEFAULT_THRESHOLDS.citation_correctness
+    needs_answered: Share = DEFAULT_THRESHOLDS.needs_answered
+    answer_relevancy: Share = DEFAULT_THRESHOLDS.answer_relevancy
+    answer_correctness: Share = DEFAULT_THRESHOLDS.answer_correctness
+    needs_covered: Share = DEFAULT_THRESHOLDS.needs_covered
+
+    @property
+    def in_force(self) -> Thresholds:
+        """As the evaluator takes them."""
+        return Thresholds(**self.model_dump())
 
 
 class Redaction(_Section):
@@ -201,6 +229,7 @@ class Config(_Section):
     judge: JudgePart = Part(use="embedded")
     embedder: Part | None = None
     scoring: Scoring = Scoring()
+    diagnosis: DiagnosisThresholds = DiagnosisThresholds()
     redaction: Redaction = Redaction()
     privacy: Literal["standard", "local_only"] = "standard"
     """``local_only``: no call leaves this machine but to the destinations."""

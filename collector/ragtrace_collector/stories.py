@@ -133,6 +133,7 @@ def _evaluation(evaluation: Evaluation) -> dict[str, Any]:
         "explained_zh": extract.explain(interaction, "zh"),
         "outcomes": {name: _outcome(outcome) for name, outcome in evaluation.outcomes.items()},
         "diagnosis": evaluation.diagnosis.cause.value,
+        "thresholds": dict(evaluation.diagnosis.thresholds),
         "judge": {"kind": judge.kind, "model": judge.model, "revision": judge.revision},
     }
 

@@ -137,6 +137,7 @@ def _stale_keys(metrics: tuple[str, ...]) -> frozenset[str]:
         semconv.DIAGNOSIS_ADVICE,
         semconv.DIAGNOSIS_MISSING,
         semconv.DIAGNOSIS_WARNINGS,
+        semconv.DIAGNOSIS_THRESHOLDS,
         semconv.JUDGE_MODEL,
         semconv.MISSING,
     ]
@@ -153,6 +154,7 @@ def _diagnosis_attributes(diagnosis: Diagnosis) -> Attributes:
             semconv.DIAGNOSIS_ADVICE: list(diagnosis.advice),
             semconv.DIAGNOSIS_MISSING: list(diagnosis.missing),
             semconv.DIAGNOSIS_WARNINGS: [cause.value for cause in diagnosis.warnings],
+            semconv.DIAGNOSIS_THRESHOLDS: [f"{name}={at}" for name, at in diagnosis.thresholds.items()],
         }
     )
 

@@ -68,6 +68,7 @@ def worker_setup(config: Config) -> Setup:
         patterns=config.redaction.patterns,
         local_only=config.privacy == "local_only",
         mapping=config.attribute_mapping,
+        thresholds=config.diagnosis.in_force,
     )
 
 

@@ -170,6 +170,7 @@ def _seat(judge: JudgeSetup, setup: Setup) -> _Seat:
         made,
         embedder=embedder,
         metrics=setup.metrics,
+        thresholds=setup.thresholds,
         language=setup.language or "auto",
         concurrency=setup.concurrency,
     )

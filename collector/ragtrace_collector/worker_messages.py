@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from ragtrace.diagnosis import DEFAULT_THRESHOLDS, Thresholds
 from ragtrace.extract import AttributeMapping
 from ragtrace.model import Evaluation, Interaction, JudgeInfo, Language, LogRecord
 from ragtrace_collector.otlp import RawSpan
@@ -43,7 +44,7 @@ class Setup:
     """The first message: what the worker shall be. ``concurrency`` judgements run at once.
 
     ``patterns`` are the user's own for redaction, by kind; ``local_only``: no connection but to loopback;
-    ``mapping`` reads spans of the user's own naming.
+    ``mapping`` reads spans of the user's own naming; ``thresholds`` are those of the diagnosis.
     """
 
     judges: Mapping[Bench, JudgeSetup]
@@ -53,6 +54,7 @@ class Setup:
     patterns: Mapping[str, str] = field(default_factory=dict)
     local_only: bool = False
     mapping: AttributeMapping | None = None
+    thresholds: Thresholds = DEFAULT_THRESHOLDS
 
 
 @dataclass(frozen=True, slots=True)

@@ -165,6 +165,7 @@ class Diagnosis:
 
     ``path`` is ``None`` for ``ok``, the refusals and ``undetermined``. ``missing`` names the outcomes that an
     ``undetermined`` diagnosis lacks. ``warnings`` are matches that are no failure (noise on a good answer).
+    ``thresholds`` are those in force that are not the default ones, by name.
     """
 
     cause: Cause
@@ -174,6 +175,7 @@ class Diagnosis:
     advice: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     warnings: tuple[Cause, ...] = ()
+    thresholds: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

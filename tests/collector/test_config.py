@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from ragtrace.diagnosis import Thresholds
 from ragtrace.errors import ConfigError, ConfigErrors
 from ragtrace_collector.config import default_spool_dir
 from ragtrace_collector.part_checks import wrong_parts
@@ -98,6 +100,28 @@ def test_all_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
         ("judge.temprature", "temperature"),
     ):
         assert told[path] == f"unknown key; did you mean {meant}?"
+
+
+def test_thresholds_of_the_diagnosis_are_settings(tmp_path: Path) -> None:
+    """Those that are named move, the others stay; what is printed shows all."""
+    config = load(write(tmp_path, "diagnosis: {faithfulness: 0.9, first_relevant_rank: 5}"), {}, {})
+    assert config.diagnosis.in_force == Thresholds(faithfulness=0.9, first_relevant_rank=5)
+    printed = yaml.safe_load(as_yaml(config))["diagnosis"]
+    assert printed == asdict(config.diagnosis.in_force)
+    assert load(None, {}, {"RAGTRACE_COLLECTOR_DIAGNOSIS__FAITHFULNESS": "0.7"}).diagnosis.faithfulness == 0.7
+
+
+def test_all_thresholds_that_are_wrong_are_told_at_once(tmp_path: Path) -> None:
+    """Out of range, of another type, mistyped: each by its path."""
+    text = "diagnosis: {faithfulness: 80, context_noise: much, first_relevant_rank: 0, context_recal: 0.5}"
+    with pytest.raises(ConfigErrors) as caught:
+        load(write(tmp_path, text), {}, {})
+    told = {error.path: error.message for error in caught.value.errors}
+    assert told.keys() == {
+        f"diagnosis.{name}"
+        for name in ("faithfulness", "context_noise", "first_relevant_rank", "context_recal")
+    }
+    assert told["diagnosis.context_recal"] == "unknown key; did you mean context_recall?"
 
 
 def test_all_that_a_file_refers_to_in_vain_is_told_at_once(tmp_path: Path) -> None:

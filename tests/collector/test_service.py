@@ -20,7 +20,7 @@ from opentelemetry.sdk.trace.export import SpanExportResult
 
 from ragtrace import semconv
 from ragtrace.model import LogRecord, SpanRecord
-from ragtrace.testing import make_trace
+from ragtrace.testing import make_interaction, make_trace
 from ragtrace_collector import otlp
 from ragtrace_collector.telemetry import Figure, unaccounted
 
@@ -67,6 +67,32 @@ async def test_a_judged_interaction_arrives_once_with_its_scores(judges: Path) -
         assert [value.double_value for value in retrieval[semconv.RETRIEVAL_RELEVANCE].values] == [0.9]
         await settled(rig)
         assert unaccounted(rig.collector.telemetry) == 0
+
+
+@pytest.mark.parametrize(
+    ("diagnosis", "cause", "moved"),
+    [({}, "unfaithful_answer", None), ({"faithfulness": 0.4}, "ok", ["faithfulness=0.4"])],
+)
+async def test_a_threshold_of_the_settings_decides_the_diagnosis(
+    diagnosis: Mapping[str, float], cause: str, moved: list[str] | None
+) -> None:
+    """Half of the answer stands in the document: a failure by the default, none where half is enough."""
+    spans = make_trace(
+        make_interaction(
+            question="How long do refunds take?",
+            documents=["Refunds take 5 working days."],
+            answer="Refunds take 5 working days. Gift cards never expire in Norway.",
+        )
+    )
+    async with backend() as behind, running(behind, judge={"use": "embedded"}, diagnosis=diagnosis) as rig:
+        assert await rig.post(request_of(*spans)) == 200
+        await behind.until(lambda b: len(b.spans) == 3)
+        found = attributes(entry(behind))
+        assert (found["ragtrace.faithfulness"], found[semconv.DIAGNOSIS]) == (0.5, cause)
+        written = found.get(semconv.DIAGNOSIS_THRESHOLDS)
+        assert moved == (None if written is None else [value.string_value for value in written.values])
+        (told,) = (await rig.ask(f"/traces/{spans[0].trace_id}"))[1]["interactions"]
+        assert told["thresholds"] == diagnosis
 
 
 async def test_enriched_spans_keep_every_original_byte(judges: Path) -> None:

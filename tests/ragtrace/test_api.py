@@ -14,9 +14,11 @@ import uvloop
 
 import ragtrace
 from ragtrace.api import aevaluate, read_rows
+from ragtrace.diagnosis import Thresholds
 from ragtrace.errors import ConfigError, InputError, JudgeError
 from ragtrace.judges.base import JudgeReply, JudgeRequest, Need
 from ragtrace.model import Cause, Status, Support
+from ragtrace.records import evaluation_from_dict, evaluation_to_dict
 from ragtrace.testing import ScriptedJudge, judged, make_interaction
 
 ROW = {"question": "How long?", "contexts": ["Refunds take 3 days."], "answer": "Refunds take 3 days [1]."}
@@ -230,3 +232,21 @@ def test_the_names_are_public_and_the_import_is_light() -> None:
         "assert ragtrace.ndcg_at_k(['b'], {'b': 2}, k=5) == 1.0\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_thresholds_move_the_diagnosis_and_are_kept_with_it() -> None:
+    """The same verdicts, another cause; the record of the evaluation says by which threshold."""
+    row = ROW | {"answer": "Refunds take 3 days [1]. Refunds take 7 days [1]."}
+
+    def half(request: JudgeRequest) -> JudgeReply:
+        first, second = request.units
+        claims = (judged(first, Support.SUPPORTED), judged(second, Support.NOT_FOUND))
+        return JudgeReply(claims=claims, relevance={1: 1.0}, needs=(Need("time", True, True),))
+
+    (by_default,) = ragtrace.evaluate([row], judge=ScriptedJudge(half)).rows
+    thresholds = Thresholds(faithfulness=0.5)
+    (moved,) = ragtrace.evaluate([row], judge=ScriptedJudge(half), thresholds=thresholds).rows
+    assert (by_default.diagnosis.cause, moved.diagnosis.cause) == (Cause.UNFAITHFUL_ANSWER, Cause.OK)
+    assert moved.judge.revision == by_default.judge.revision
+    again = evaluation_from_dict(moved.interaction, evaluation_to_dict(moved))
+    assert again.diagnosis.thresholds == {"faithfulness": 0.5}

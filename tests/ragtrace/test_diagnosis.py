@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from ragtrace.advice import advice
 from ragtrace.diagnosis import DEFAULT_THRESHOLDS, Facts, Thresholds, diagnose, match, retrieval_flaws
+from ragtrace.errors import ConfigErrors
 from ragtrace.model import Cause, Need, Outcome, Score, Status, Support, Unscored
 from ragtrace.reading import read
 from ragtrace.testing import judged, make_interaction
@@ -249,6 +250,23 @@ def test_thresholds_can_be_moved() -> None:
     """A team with other standards sets its own."""
     strict = Thresholds(faithfulness=0.99)
     assert diagnose(scores(faithfulness=0.95), thresholds=strict).cause is Cause.UNFAITHFUL_ANSWER
+
+
+def test_a_diagnosis_says_which_thresholds_were_moved() -> None:
+    """A reader can tell it from one by the default ones, of which it says nothing."""
+    assert diagnose(scores(), thresholds=Thresholds(faithfulness=0.99)).thresholds == {"faithfulness": 0.99}
+    assert diagnose(scores(), thresholds=Thresholds(faithfulness=0.8)).thresholds == {}
+
+
+def test_thresholds_out_of_range_are_refused_all_at_once() -> None:
+    """A share in percent, or one that is no number, would say of everything that it failed, or of nothing."""
+    with pytest.raises(ConfigErrors) as caught:
+        Thresholds(faithfulness=80, context_noise=float("nan"), first_relevant_rank=0)
+    assert [error.path for error in caught.value.errors] == [
+        "thresholds.context_noise",
+        "thresholds.faithfulness",
+        "thresholds.first_relevant_rank",
+    ]
 
 
 @pytest.mark.parametrize("cause", [c for c in Cause if c not in (Cause.OK, Cause.UNDETERMINED)])
