@@ -236,7 +236,7 @@ def test_the_names_are_public_and_the_import_is_light() -> None:
 
 def test_thresholds_move_the_diagnosis_and_are_kept_with_it() -> None:
     """The same verdicts, another cause; the record of the evaluation says by which threshold."""
-    row = ROW | {"answer": "Refunds take 3 days [1]. Refunds take 7 days [1]."}
+    row = ROW | {"answer": "Refunds take 3 days. Refunds take 7 days."}
 
     def half(request: JudgeRequest) -> JudgeReply:
         first, second = request.units
