@@ -13,7 +13,7 @@ _NAMES: Final[dict[str, dict[Language, str]]] = {
     "answer": {"en": "answer", "zh": "回答"},
 }
 _PHRASES: Final[dict[str, dict[Language, str]]] = {
-    "dialect": {"en": "dialect: {name}", "zh": "方言：{name}"},
+    "dialect": {"en": "dialect: {name}", "zh": "埋点格式：{name}"},
     "found": {"en": "{name}: {size} from {source}", "zh": "{name}：{size}，来自 {source}"},
     "characters": {"en": "{n} characters", "zh": "{n} 个字符"},
     "without_text": {"en": "{n} ({lacking} without text)", "zh": "{n} 篇（{lacking} 篇没有文本）"},

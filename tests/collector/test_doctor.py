@@ -174,6 +174,36 @@ def test_chinese_throughout() -> None:
     assert "仍在等待" in words(from_story(held, "zh"))
 
 
+def test_chinese_has_its_own_punctuation_and_reasons() -> None:
+    """No half-width colon between Chinese words, no code in place of a reason."""
+    told = from_story(
+        {
+            "trace_id": TRACE,
+            "seen": True,
+            "rag_spans": 3,
+            "state": "released",
+            "interactions": [
+                {
+                    "entry_span_id": "01" * 8,
+                    "complete_after_seconds": 2.1,
+                    "release_reason": "entry",
+                    "decision": {"verb": "judge", "probability": 1.0, "rule": "share"},
+                    "outcomes": {
+                        "citation_correctness": {"status": "not_applicable", "reason": "no_citations"},
+                        "citation_coverage": {"status": "not_applicable", "reason": "no_citations"},
+                    },
+                    "diagnosis": "ok",
+                }
+            ],
+        },
+        "zh",
+    )
+    assert "    已评判：规则 share，概率 1" in told
+    assert "    不适用（没有引用标记）：引用、引用覆盖" in told
+    assert "诊断：正常" in words(told)
+    assert "埋点格式：" in words(from_spans(make_trace(), interactions(make_trace()), "zh"))
+
+
 def test_every_phrase_is_there_in_both_languages() -> None:
     """One table, complete, with the same values in either language."""
     fields = string.Formatter()

@@ -78,7 +78,9 @@ def _ask(admin: str, trace_id: str, language: Language) -> dict[str, Any]:
             raise InputError(say("bad_answer", language, url=url, reason=error.code)) from error
         return {"trace_id": trace_id, "seen": False}
     except OSError as error:
-        reason = getattr(error, "reason", error)
+        cause = getattr(error, "reason", error)
+        refused = isinstance(cause, ConnectionRefusedError)
+        reason = say("refused", language) if refused else getattr(cause, "strerror", None) or cause
         raise InputError(say("no_collector", language, url=f"http://{admin}", reason=reason)) from error
     except ValueError as error:
         raise InputError(say("bad_answer", language, url=url, reason=error)) from error

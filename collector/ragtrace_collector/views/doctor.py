@@ -7,9 +7,10 @@ from typing import Any
 
 from ragtrace import extract
 from ragtrace.extract.classify import is_rag_span
-from ragtrace.model import Cause, Interaction, Language, SpanRecord, Status
+from ragtrace.model import Cause, Interaction, Language, SpanRecord
 from ragtrace_collector.views.doctor_words import FIELDS, PHRASES, RELEASE, STATES, VERBS
-from ragtrace_collector.views.words import CAUSES, METRICS, STATUSES
+from ragtrace_collector.views.reasons import status_words
+from ragtrace_collector.views.words import CAUSES, METRICS
 
 
 def say(phrase: str, language: Language, **values: Any) -> str:
@@ -63,7 +64,7 @@ def _interaction(told: Mapping[str, Any], language: Language) -> Iterator[str]:
     explained = told.get("explained_zh" if language == "zh" else "explained") or told.get("explained", ())
     yield from (f"    {line}" for line in explained)
     decision = say("decision", language, **told["decision"])
-    yield f"    {VERBS[told['decision']['verb']][language]}: {decision}"
+    yield f"    {VERBS[told['decision']['verb']][language]}{say('colon', language)}{decision}"
     if "outcomes" in told:
         yield from (f"    {line}" for line in _outcomes(told["outcomes"], language))
         cause = told["diagnosis"] if language == "en" else CAUSES[Cause(told["diagnosis"])][language]
@@ -82,10 +83,15 @@ def _outcomes(outcomes: Mapping[str, Mapping[str, Any]], language: Language) -> 
     reasons: dict[str, list[str]] = {}
     for name, told in outcomes.items():
         if "value" not in told:
-            status = told["status"] if language == "en" else STATUSES[Status(told["status"])][language]
-            reason = f"{status} ({told.get('reason') or say('no_reason', language)})"
+            why = told.get("reason") or say("no_reason", language)
+            reason = (
+                f"{told['status']} ({why})"
+                if language == "en"
+                else status_words(told["status"], why, language)
+            )
             reasons.setdefault(reason, []).append(_metric(name, language))
-    yield from (f"{reason}: {', '.join(names)}" for reason, names in reasons.items())
+    colon, comma = say("colon", language), say("comma", language)
+    yield from (f"{reason}{colon}{comma.join(names)}" for reason, names in reasons.items())
 
 
 def _metric(name: str, language: Language) -> str:

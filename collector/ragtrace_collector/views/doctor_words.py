@@ -68,6 +68,8 @@ PHRASES: Final[dict[str, dict[Language, str]]] = {
         "zh": "规则 {rule}，概率 {probability:g}",
     },
     "diagnosis": {"en": "diagnosis: {cause}", "zh": "诊断：{cause}"},
+    "colon": {"en": ": ", "zh": "："},
+    "comma": {"en": ", ", "zh": "、"},
     "no_reason": {"en": "no reason", "zh": "无原因"},
     "no_interaction": {
         "en": "no interaction in it: no span holds a question with documents or an answer (an evaluation, an"
@@ -110,6 +112,7 @@ PHRASES: Final[dict[str, dict[Language, str]]] = {
         "zh": "{url} 没有采集器响应（{reason}）。采集器是否在运行（`ragtrace collector`）且已开启管理端点？"
         "--admin HOST:PORT 可指定其他地址",
     },
+    "refused": {"en": "connection refused", "zh": "连接被拒绝"},
     "bad_answer": {
         "en": "{url} answers, but not as a collector does ({reason}); is --admin its admin endpoint?",
         "zh": "{url} 有响应，但不像采集器（{reason}）；--admin 是否为其管理端点？",

@@ -14,8 +14,9 @@ from rich.text import Text
 from ragtrace import extract
 from ragtrace.model import Evaluation, Interaction, Language, Outcome, Score, Status
 from ragtrace_collector.views.lines import shorten
+from ragtrace_collector.views.reasons import status_words
 from ragtrace_collector.views.tree import SHOWN
-from ragtrace_collector.views.words import CAUSES, HEADS, SUMMARY
+from ragtrace_collector.views.words import CAUSES, HEADS, METRICS, SUMMARY
 
 _MARKS = {
     Status.NOT_APPLICABLE: "–",
@@ -53,12 +54,17 @@ def summary(evaluations: Sequence[Evaluation], language: Language = "en") -> Ren
     for name in names:
         outcomes = [e.outcomes[name] for e in evaluations if name in e.outcomes]
         values = [o.value for o in outcomes if isinstance(o, Score)]
-        reasons = Counter(f"{o.status}({o.reason})" for o in outcomes if not isinstance(o, Score))
+        comma = "、" if language == "zh" else ", "
+        reasons = Counter(
+            status_words(o.status, o.reason, language) for o in outcomes if not isinstance(o, Score)
+        )
         table.add_row(
-            name,
+            METRICS[name]["zh"] if language == "zh" and name in METRICS else name,
             f"{fmean(values):.3f}" if values else "–",
             SUMMARY["n_of"][language].format(n=len(values), total=len(outcomes)),
-            ", ".join(f"{count} {reason}" for reason, count in reasons.most_common()),
+            ("、" if language == "zh" else ", ").join(
+                f"{count} {reason}" for reason, count in reasons.most_common()
+            ),
         )
     causes = Counter(e.diagnosis.cause for e in evaluations).most_common()
     named = (f"{CAUSES[cause]['zh'] if language == 'zh' else cause} {count}" for cause, count in causes)
