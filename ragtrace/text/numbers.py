@@ -176,13 +176,13 @@ def is_written_apart(text: str, quantity: Quantity, other_text: str, other: Quan
 def _joined(text: str, piece: Quantity) -> frozenset[float]:
     """The numbers that ``piece``, a quantity of ``text``, makes when put together with its neighbours."""
     return frozenset(
-        float(re.sub(r"[\s,]", "", match[0]))
+        float(re.sub("[ ,]", "", match[0]))
         for match in _APART.finditer(text)
-        if match.start() < piece.end and piece.start < match.end()
+        if " " in match[0] and match.start() < piece.end and piece.start < match.end()
     )
 
 
-_APART = re.compile(r"\d{1,3}(?:\s?,\s?\d{3})+(?:\s?\.\s?\d+)?(?!\d)|\d+\s?\.\s?\d+(?!\d)")
+_APART = re.compile(r"\d{1,3}(?: ?, ?\d{3})+(?: ?\. ?\d+)?(?!\d)|\d+ ?\. ?\d+(?!\d)")
 """A number with thousands or a fraction, spaces allowed at its signs."""
 
 

@@ -249,6 +249,7 @@ def test_what_is_written_otherwise_is_no_contradiction(document, answer):
     [
         ("Some 235 , 000 people watched the match .", "The match was watched by 335,000 people."),
         ("The composer left 443 works behind.", "The composer left over 500 works behind."),
+        ("The cable of the lamp weighs 1.5 kg.", "The cable of the lamp weighs 1.5 g."),
         ("Notice is to be given 30 hours before.", "Notice is to be given at least 25 hours before."),
         ("The festival is held each June in Oregon.", "The festival is held each June in Idaho."),
     ],
