@@ -159,7 +159,7 @@ def uv(*arguments: str) -> bool:
 
 def compare_costs(at: Endpoint, judges: Sequence[str]) -> bool:
     """Print what each costs; ratios are to ours with the same metrics → whether all was scored by ours."""
-    heads = f"{'calls':>6}{'input':>8}{'output':>8}{'tokens':>8}{'CPU ms':>8}{'ratio':>7}"
+    heads = f"{'calls':>6}{'input':>8}{'output':>8}{'all':>8}{'CPU ms':>8}{'':7}"
     print(f"{'':46}{heads}   metrics")
     bases: dict[bool, Result] = {}
     for correctness in (False, True):
