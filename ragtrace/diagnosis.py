@@ -156,7 +156,7 @@ def diagnose(
     facts = gather(outcomes, claims, needs, abstained=abstained, has_reference=has_reference)
     facts = replace(facts, evasive=evasive)
     matches = match(facts, thresholds)
-    warnings = () if matches else retrieval_flaws(facts, thresholds)
+    warnings = () if matches else (*retrieval_flaws(facts, thresholds), *_half_answered(facts))
     missing = () if matches else missing_outcomes(outcomes, facts)
     cause = matches[0] if matches else Cause.UNDETERMINED if missing else Cause.OK
     path, stage = _PATHS.get(cause, (None, None))
@@ -285,6 +285,12 @@ def _off_question(facts: Facts, thresholds: Thresholds) -> bool:
     if facts.answered is not None:
         return facts.answered < thresholds.needs_answered
     return _below(facts.relevancy, thresholds.answer_relevancy)
+
+
+def _half_answered(facts: Facts) -> tuple[Cause, ...]:
+    """A good answer to some of the needs is a warning: the threshold let it pass."""
+    some = not facts.abstained and facts.answered is not None and 0 < facts.answered < 1
+    return (Cause.OFF_QUESTION,) if some else ()
 
 
 def missing_outcomes(outcomes: Mapping[str, Outcome], facts: Facts) -> tuple[str, ...]:

@@ -9,8 +9,10 @@ from functools import cached_property
 from ragtrace.judges._local.corpus import Corpus
 from ragtrace.judges._local.estimate import constants, logistic
 from ragtrace.judges._local.fit import Answer, Fit, answer_fit, nearest
+from ragtrace.judges._local.passages import clauses
 from ragtrace.judges._local.questions import NeedText
 from ragtrace.judges._local.relevance import coverage, gives_kind, known_tokens, relevance_features
+from ragtrace.text.tokens import content, words
 
 _ECHO = 2.0
 """What it adds to a document's log odds of relevance that the answer is taken from it, or contradicts it,
@@ -66,6 +68,19 @@ class Asked:
         """Whether ``answer`` meets the need, and what is special to it."""
         special = self._is_special(known_tokens(self.need, answer.corpus))
         return special and self.fit(answer).probability >= constants().thresholds["answered"]
+
+    def is_touched_by(self, answer: Answer) -> bool:
+        """Whether ``answer`` says anything of what is special to the need: a word of it, or what a clause of
+        the documents says that holds one."""
+        if self._is_special(known_tokens(self.need, answer.corpus)):
+            return True
+        asked = frozenset(self.need.tokens)
+        for index in self._nearest:
+            for clause in clauses(self._corpus.passages[index].normal):
+                said = frozenset(content(words(clause)))
+                if not self.need.own.isdisjoint(said) and not answer.vocabulary.isdisjoint(said - asked):
+                    return True
+        return False
 
     def _is_special(self, known: Mapping[str, float]) -> bool:
         return not self.need.own or not self.need.own.isdisjoint(known)

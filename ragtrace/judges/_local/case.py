@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
 from ragtrace.judges._local.asked import Asked
 from ragtrace.judges._local.claims import ClaimText, read_claim
-from ragtrace.judges._local.corpus import Corpus
+from ragtrace.judges._local.corpus import Corpus, places_a_claim
 from ragtrace.judges._local.estimate import constants
 from ragtrace.judges._local.explain import together
 from ragtrace.judges._local.fit import Answer, Fit, answer_fit, read_answer
@@ -27,6 +28,12 @@ _TAKEN_FROM = 0.6
 _SAID_YES_OR_NO = 0.9
 """A bare yes or no fits a question that asks for one."""
 
+_UNTOUCHED = 0.2
+"""How fitting an answer may be held that says nothing of what is special to a need."""
+_STOPS = re.compile(r"[.!?。！？;；,，\n]")
+_OPENING = re.compile(r"\W*(?:yes|yeah|no|nope|是的|不是的?|不|对|否)[,，]\s*(?=\w)", re.IGNORECASE)
+"""The yes or no before an explanation: it says nothing that the explanation does not."""
+
 
 class Case:
     """An interaction with its documents. ``units`` are the units of the answer, ``()`` where nobody asks
@@ -40,20 +47,40 @@ class Case:
         language: Language,
     ) -> None:
         self.interaction, self.language = interaction, language
-        self.corpus = Corpus(documents)
-        self.single = {document.rank: Corpus((document,)) for document in documents}
+        self._worthy = tuple(unit for unit in units if unit.check_worthy)
+        limit = places_a_claim(len(self._worthy), sum(len(document.passages) for document in documents))
+        self.corpus = Corpus(documents, limit)
+        self.single = {document.rank: Corpus((document,), limit) for document in documents}
         self.question = interaction.rewritten_question or interaction.question
-        self._units = units
+        self._judged: list[JudgedClaim] = []
 
     # --- claims
 
     @cached_property
     def claims(self) -> tuple[JudgedClaim, ...]:
         """Every claim of the answer with its verdicts."""
-        return tuple(self._claim(unit) for unit in self._units if unit.check_worthy)
+        return tuple(self.judging())
+
+    def judging(self) -> Iterator[JudgedClaim]:
+        """Judge claim by claim, for a caller who has other things to do between two of them; what was judged
+        is not judged again."""
+        for number, unit in enumerate(self._worthy):
+            if number == len(self._judged):
+                self._judged.append(self._claim(unit))
+            yield self._judged[number]
+
+    @cached_property
+    def kept_ratio(self) -> float:
+        """The share that was looked up of the places where words of the claims stand in the documents."""
+        if self.corpus.limit is None:
+            return 1.0
+        kept = [self.corpus.kept(frozenset(read_claim(unit.text).tokens)) for unit in self._worthy]
+        places = sum(all_places for _, all_places in kept)
+        return sum(looked_up for looked_up, _ in kept) / places if places else 1.0
 
     def _claim(self, unit: Unit) -> JudgedClaim:
-        read = read_claim(unit.text)
+        opening = None if is_yes_or_no(unit.text) else _OPENING.match(unit.text)
+        read = read_claim(unit.text[opening.end() :] if opening else unit.text)
         pairs: Mapping[int, Verdict | None] = {
             rank: self.verdict(read, self.single[rank]) for rank in unit.cites if rank in self.single
         }
@@ -183,11 +210,18 @@ class Case:
 
     def _fit(self, asked: Asked) -> float:
         """The probability that the answer meets the need."""
-        if asked.need is self._yes_or_no and any(is_yes_or_no(claim.claim.text) for claim in self.claims):
+        if asked.need is self._yes_or_no and self._says_yes_or_no:
             return _SAID_YES_OR_NO
+        if not asked.is_touched_by(self._answer):
+            return min(_UNTOUCHED, self._fit_of(asked).probability)
         if self._is_in_other_words(asked):
             return max(_TAKEN_FROM, self._fit_of(asked).probability)
         return self._fit_of(asked).probability
+
+    @cached_property
+    def _says_yes_or_no(self) -> bool:
+        """Whether a sentence of the answer is, or begins with, a bare yes or no."""
+        return any(map(is_yes_or_no, _STOPS.split(self.interaction.answer or "")))
 
     def _fit_of(self, asked: Asked) -> Fit:
         return self._fits[asked.need.text]

@@ -7,6 +7,7 @@ passages, however true, is beside the question.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,7 +15,7 @@ from ragtrace.judges._local.corpus import Corpus
 from ragtrace.judges._local.estimate import logistic
 from ragtrace.judges._local.passages import Reader
 from ragtrace.judges._local.questions import NeedText, share_held
-from ragtrace.judges._local.relevance import coverage, gives_kind, known_tokens
+from ragtrace.judges._local.relevance import TYPED, coverage, gives_kind, known_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +26,18 @@ class Fit:
     direct: float
     bridge: float
     kind: bool | None
+    withheld: bool = False
+    """The passage that is nearest to the question has what it asks for, and the answer has not."""
 
     @property
     def probability(self) -> float:
         """The probability that the answer addresses the need."""
-        typed = 0.0 if self.kind is None else 1.0 if self.kind else -1.6
+        typed = 0.0 if self.kind is None else 1.0 if self.kind else _WITHHELD if self.withheld else _UNTYPED
         return logistic(-2.6 + 3.6 * self.direct + 3.2 * self.bridge + typed)
+
+
+_UNTYPED, _WITHHELD = -1.6, -3.2
+"""What it takes from the log odds that an answer has not the kind of thing that was asked for."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +62,24 @@ def answer_fit(need: NeedText, answer: Answer, documents: tuple[Corpus, Sequence
     :func:`nearest` to the need, where there are any."""
     direct = coverage(need, known_tokens(need, answer.corpus))
     bridge = _bridge(need, answer.vocabulary, *documents) if documents is not None else direct
-    return Fit(direct, bridge, gives_kind(need.kind, (answer.corpus.text,)))
+    kind = gives_kind(need.kind, (without_given(need, answer.corpus.text),))
+    return Fit(direct, bridge, kind, kind is False and documents is not None and _withholds(need, *documents))
+
+
+def _withholds(need: NeedText, corpus: Corpus, near: Sequence[int]) -> bool:
+    texts = [without_given(need, corpus.passages[index].normal) for index in near]
+    return bool(texts) and gives_kind(need.kind, texts) is True
+
+
+def without_given(need: NeedText, normal: str) -> str:
+    """A normalised text without the figures that are part of a name ("TL-900", "Wi-Fi 6E"): they count
+    nothing. Only for needs that ask for a quantity."""
+    return _PART_OF_NAME.sub(" ", normal) if need.kind in TYPED else normal
+
+
+_PART_OF_NAME = re.compile(
+    r"(?<![a-z0-9])(?!usd|eur|gbp|cny|rmb|hkd)(?:[a-z]{1,5}-?\d+[a-z]{0,2}|\d+[eiopqruyz])(?![a-z0-9])"
+)
 
 
 def _bridge(need: NeedText, vocabulary: frozenset[str], corpus: Corpus, near: Sequence[int]) -> float:

@@ -65,6 +65,11 @@ class Passage:
 _CLAUSE = re.compile(r"[,;:，；、：。()（）]|\s(?:and|but|while|whereas|or)\s")
 
 
+def clauses(normal: str) -> Iterator[str]:
+    """The clauses of a normalised text."""
+    return (clause for clause in _CLAUSE.split(normal) if clause.strip())
+
+
 def clause_tokens(normal: str, quantity: Quantity) -> frozenset[str]:
     """The content tokens of the clause of ``normal`` that ``quantity`` stands in, without numbers."""
     start = end = None
@@ -101,11 +106,6 @@ class Document:
         self.places: dict[str, list[int]] = {token: [] for token in self.tokens}
         for place, token in enumerate(self.tokens):
             self.places[token].append(place)
-
-    def holders(self, token: str) -> list[int]:
-        """The numbers of the passages that hold a content token, in order."""
-        homes = self.homes
-        return list(dict.fromkeys([homes[place] for place in self.places.get(token, ())]))
 
     @cached_property
     def pairs(self) -> frozenset[tuple[str, str]]:

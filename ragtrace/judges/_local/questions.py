@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from importlib.resources import files
 from typing import Any
@@ -28,7 +28,7 @@ class NeedText:
     alternatives: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Token → words that mean the same as a word it is part of (Chinese)."""
     own: frozenset[str] = frozenset()
-    """The tokens that tell it from an earlier need of the same question; empty where it stands for itself."""
+    """The tokens that tell it from the other needs of the same question; empty where it is the only one."""
 
     @cached_property
     def forms(self) -> Mapping[str, str]:
@@ -60,12 +60,65 @@ def read_question(question: str) -> NeedText:
 def split_needs(question: str) -> tuple[NeedText, ...]:
     """The information needs of ``question``, in order; at least one. A short later one keeps the subject of
     the first."""
+    listed = _listed_needs(question)
+    if listed:
+        return listed
     pieces = [piece.strip(" ,，、") for piece in _splitter(_is_zh(question)).split(question)]
     pieces = [piece for piece in pieces if _asks(piece)]
     if len(pieces) < 2:
         return (read_question(question),)
     first = _need(pieces[0], ())
-    return (first, *(_need(piece, first.tokens) for piece in pieces[1:]))
+    return _told_apart((first, *(_need(piece, first.tokens) for piece in pieces[1:])))
+
+
+def _told_apart(needs: tuple[NeedText, ...]) -> tuple[NeedText, ...]:
+    """``needs`` with what each has that no earlier one has; the first: that no later one has."""
+    first, *later = needs
+    others = frozenset(token for need in later for token in need.own or need.tokens)
+    known = _light().union(first.tokens)
+    return (
+        replace(first, own=frozenset(first.tokens) - others - _light()),
+        *(replace(need, own=need.own or frozenset(need.tokens) - known) for need in later),
+    )
+
+
+def _listed_needs(question: str) -> tuple[NeedText, ...]:
+    """A question for several things of one subject, a need each: "What are the price, the storage limit and
+    the support hours of Pro?" Empty for any other."""
+    zh = _is_zh(question)
+    found = (_LIST_ZH if zh else _LIST_EN).match(question.strip())
+    if found is None:
+        return ()
+    listed = found["items"]
+    splitter = _ITEMS_ZH if zh else _ITEMS_EN if "," in listed else _TWO_EN
+    items = [item.strip() for item in splitter.split(listed) if item.strip()]
+    if len(items) < 2 or any(_MORE_THAN_A_NAME.search(item) for item in items):
+        return ()
+    of = found["of"] or ""
+    subject = tuple(content(words(normalise(of))))
+    return tuple(_listed_need(item, of, subject, zh) for item in items)
+
+
+def _listed_need(item: str, of: str, subject: tuple[str, ...], zh: bool) -> NeedText:
+    own = content(words(normalise(item)))
+    tokens = tuple(dict.fromkeys((*own, *subject)))
+    text, asked = (of + item, of + item) if zh else (item + of, f"what is the {item}")
+    return NeedText(text, kind_of(asked), tokens, _alternatives(normalise(item)), frozenset(own) - {*subject})
+
+
+_LIST_EN = re.compile(
+    r"what (?:is|are|was|were) (?:the |its )(?!differen|relation|connection)(?P<items>[^?]+?)"
+    r"(?P<of> (?:of|for) (?:(?! and )[^,?])+)?\W*$",
+    re.IGNORECASE,
+)
+_ITEMS_EN = re.compile(r"(?:,|\s+and\s)\s*(?:and\s+)?(?:the\s+|its\s+)?")
+_TWO_EN = re.compile(r"\s+and\s+(?:the|its)\s+")
+_LIST_ZH = re.compile(
+    r"(?P<of>[^，,、？?的]{1,16}的)(?P<items>[^，,？?的]*(?:、[^，,？?的]*|[^，,？?的]和[^，,？?的]*(?=分别|各是)))"
+    r"(?:分别|各)?(?:是|有|为)?(?:什么|多少|怎样|怎么样|如何|哪些)[^，,]{0,4}$"
+)
+_ITEMS_ZH = re.compile(r"、|以及|和|与|及")
+_MORE_THAN_A_NAME = re.compile(r"\s(?:of|for|in|on|that|who)\s|(?:\S+\s+){4}\S")
 
 
 def share_held(need: NeedText, passage: Passage) -> float:

@@ -66,6 +66,8 @@ _WANTED = {
     "how_long": frozenset({"duration", "date", "clock"}),
     "when": frozenset({"date", "clock", "duration"}),
 }
+TYPED = frozenset({"how_many", "how_much", "how_long", "when"})
+"""Questions whose answers have a form."""
 _PERHAPS_A_TIME = re.compile(
     r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(?:days?|weeks?|months?|years?|daily|every|when|before|after|until"
     r"|since)\b|[周天月年日时晚]|之前|之后|以前|以后"
@@ -75,7 +77,7 @@ _PERHAPS_A_TIME = re.compile(
 def gives_kind(kind: str, texts: Sequence[str]) -> bool | None:
     """Whether normalised ``texts`` hold what a question of ``kind`` asks for; ``None`` where no form
     tells."""
-    if kind not in {"how_many", "how_much", "how_long", "when"}:
+    if kind not in TYPED:
         return None
     wanted, found = _WANTED.get(kind), False
     for dimension in chain.from_iterable(map(dimensions, texts)):

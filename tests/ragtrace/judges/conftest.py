@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -12,9 +12,11 @@ from typing import Any
 import pytest
 from servers.openai_chat import Answer, FakeOpenAI, Script
 
+from ragtrace.evaluation import Evaluation, Evaluator
 from ragtrace.judges.base import JudgeReply, JudgeRequest, Want
 from ragtrace.judges.chat import ChatJudge, ChatOptions
-from ragtrace.model import Interaction
+from ragtrace.judges.embedded import EmbeddedJudge
+from ragtrace.model import Interaction, RetrievedDocument
 from ragtrace.text.citations import parse
 from ragtrace.text.language import detect_language
 from ragtrace.text.segment import units
@@ -42,6 +44,32 @@ def _request_for(interaction: Interaction, *wants: Want, deadline: float | None 
     found = units(answer, parse(answer, interaction.documents))
     language = detect_language(interaction.question, answer)
     return JudgeRequest(interaction, found, frozenset(wants or Want), language, deadline)
+
+
+class Embedded:
+    """The embedded judge, asked with plain texts."""
+
+    def __init__(self) -> None:
+        self._judge = EmbeddedJudge()
+
+    def ask(self, question: str, documents: Sequence[str], answer: str) -> JudgeReply:
+        """Its reply to everything that can be wanted."""
+        return self._judge.reply(_request_for(self._interaction(question, documents, answer)))
+
+    async def evaluate(self, question: str, documents: Sequence[str], answer: str) -> Evaluation:
+        """The evaluation with its verdicts."""
+        return await Evaluator(self._judge).evaluate(self._interaction(question, documents, answer))
+
+    @staticmethod
+    def _interaction(question: str, documents: Sequence[str], answer: str) -> Interaction:
+        read = tuple(RetrievedDocument(str(rank), rank, text) for rank, text in enumerate(documents, start=1))
+        return Interaction(question=question, documents=read, answer=answer)
+
+
+@pytest.fixture
+def embedded() -> Embedded:
+    """The embedded judge."""
+    return Embedded()
 
 
 class Bench:
