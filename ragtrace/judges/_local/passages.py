@@ -136,7 +136,7 @@ class Document:
 class Reader:
     """Reads documents, and remembers the last ones read by the hash of their text: retrieval repeats itself.
 
-    Thread-safe. ``limit`` is in characters of remembered text.
+    Thread-safe. ``limit`` is in bytes of remembered text.
     """
 
     def __init__(self, limit: int = 400_000) -> None:
@@ -147,7 +147,8 @@ class Reader:
 
     def read(self, text: str, rank: int) -> Document:
         """The document ``text`` that stands at ``rank``."""
-        key = blake2b(b"%d:" % rank + text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        encoded = text.encode("utf-8", "surrogatepass")
+        key = blake2b(b"%d:" % rank + encoded, digest_size=16).digest()
         with self._lock:
             if key in self._seen:
                 self._seen.move_to_end(key)
@@ -155,8 +156,8 @@ class Reader:
         found = Document(rank, tuple(passages(text, rank)))
         with self._lock:
             if key not in self._seen:
-                self._seen[key] = (len(text), found)
-                self._size += len(text)
+                self._seen[key] = (len(encoded), found)
+                self._size += len(encoded)
             while self._size > self._limit and len(self._seen) > 1:
                 self._size -= self._seen.popitem(last=False)[1][0]
         return found
