@@ -230,16 +230,25 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=4, help="claims in a combined request")
     parser.add_argument("--concurrency", type=int, default=1)
     parser.add_argument("--seed", type=int, default=3)
+    parser.add_argument("--timeout", type=float, default=900, help="seconds that a request may take")
     parser.add_argument("--window", type=int, default=None, help="the model's window in tokens")
     args = parser.parse_args()
     options = ChatOptions(
-        args.model, args.base_url, timeout=900, concurrency=args.concurrency, window_tokens=args.window,
+        args.model, args.base_url, timeout=args.timeout, concurrency=args.concurrency, window_tokens=args.window,
         keyed=True, cache_entries=0,
     )  # fmt: skip
     done = {row["id"] for row in read_rows([args.out])} if args.out.exists() else set()
-    planned = trials[args.trial](ChatJudge(options), args)
+    judge = ChatJudge(options)
+    planned = trials[args.trial](judge, args)
     asked = {name: work for name, work in planned.items() if name not in done}
-    asyncio.run(run(asked, args.out, args.concurrency))
+
+    async def ask() -> None:
+        try:
+            await run(asked, args.out, args.concurrency)
+        finally:
+            await judge.aclose()
+
+    asyncio.run(ask())
     print(report(args.trial, read_rows([args.out])))
 
 
