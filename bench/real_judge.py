@@ -234,8 +234,8 @@ def main() -> None:
     parser.add_argument("--window", type=int, default=None, help="the model's window in tokens")
     args = parser.parse_args()
     options = ChatOptions(
-        args.model, args.base_url, timeout=args.timeout, concurrency=args.concurrency, window_tokens=args.window,
-        keyed=True, cache_entries=0,
+        args.model, args.base_url, timeout=args.timeout, concurrency=args.concurrency,
+        window_tokens=args.window, keyed=True, cache_entries=0,
     )  # fmt: skip
     done = {row["id"] for row in read_rows([args.out])} if args.out.exists() else set()
     judge = ChatJudge(options)
