@@ -5,27 +5,60 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlsplit, urlunsplit
 
-from ragtrace.model import Status
+from ragtrace.model import Language, Status
+from ragtrace_collector.words.reasons import reason_words
 
 JUDGE_FAILED = 3
 """Exit code: the judge scored no row."""
 
 _JUDGED = ("faithfulness", "answer_relevancy", "context_precision", "context_recall", "answer_correctness")
 _FAILED = frozenset({Status.JUDGE_ERROR.value, Status.TIMED_OUT.value})
-_WHAT_TO_DO = {
-    "unreachable": "cannot connect to {url} (judge.base_url)",
-    "unauthorized": "{url} refused the key (OPENAI_API_KEY)",
-    "forbidden": "{url} does not let this key use {model} (OPENAI_API_KEY, judge.model)",
-    "not_found": "{url} has no such path or no model {model} (judge.base_url, judge.model)",
-    "malformed_response": "{url} does not answer as a chat endpoint does (judge.base_url)",
-    "redirected": "{url} redirects to another host; name that one (judge.base_url)",
-    "reply_too_large": "{url} answers without end, not as a chat endpoint does (judge.base_url)",
-    "quota": "the quota of the key is spent at {url}",
-    "rate_limited": "{url} asks for fewer requests (--concurrency)",
-    "timeout": "{url} does not answer in time (--judge-timeout)",
+_WHAT_TO_DO: Final[dict[str, dict[Language, str]]] = {
+    "unreachable": {
+        "en": "cannot connect to {url} (judge.base_url)",
+        "zh": "无法连接 {url}（judge.base_url）",
+    },
+    "unauthorized": {
+        "en": "{url} refused the key (OPENAI_API_KEY)",
+        "zh": "{url} 拒绝了密钥（OPENAI_API_KEY）",
+    },
+    "forbidden": {
+        "en": "{url} does not let this key use {model} (OPENAI_API_KEY, judge.model)",
+        "zh": "{url} 不允许此密钥使用 {model}（OPENAI_API_KEY、judge.model）",
+    },
+    "not_found": {
+        "en": "{url} has no such path or no model {model} (judge.base_url, judge.model)",
+        "zh": "{url} 没有此路径，或没有模型 {model}（judge.base_url、judge.model）",
+    },
+    "malformed_response": {
+        "en": "{url} does not answer as a chat endpoint does (judge.base_url)",
+        "zh": "{url} 的响应不像聊天接口（judge.base_url）",
+    },
+    "redirected": {
+        "en": "{url} redirects to another host; name that one (judge.base_url)",
+        "zh": "{url} 重定向到另一台主机，请直接填写该主机（judge.base_url）",
+    },
+    "reply_too_large": {
+        "en": "{url} answers without end, not as a chat endpoint does (judge.base_url)",
+        "zh": "{url} 的响应没有尽头，不像聊天接口（judge.base_url）",
+    },
+    "quota": {"en": "the quota of the key is spent at {url}", "zh": "此密钥在 {url} 的额度已用完"},
+    "rate_limited": {
+        "en": "{url} asks for fewer requests (--concurrency)",
+        "zh": "{url} 要求减少请求（--concurrency）",
+    },
+    "timeout": {
+        "en": "{url} does not answer in time (--judge-timeout)",
+        "zh": "{url} 未及时响应（--judge-timeout）",
+    },
+}
+_OTHERWISE: Final[dict[Language, str]] = {"en": "{reason} at {url}", "zh": "{url}：{reason}"}
+_LOST: Final[dict[Language, str]] = {
+    "en": "judge: {lost} of {total} interactions have no scores: {told}",
+    "zh": "评判器：{total} 次交互中有 {lost} 次没有评分：{told}",
 }
 
 
@@ -49,13 +82,14 @@ class Trouble:
         """Whether no row was spared."""
         return 0 < self.lost == self.total
 
-    def line(self, base_url: str | None, model: str | None) -> str | None:
+    def line(self, base_url: str | None, model: str | None, language: Language = "en") -> str | None:
         """What to tell, without secrets; ``None`` where no row was lost."""
         if not self.lost:
             return None
         reason = self.first.removeprefix("circuit_open(").removesuffix(")")
-        told = _WHAT_TO_DO.get(reason, reason + " at {url}").format(url=_shown(base_url), model=model)
-        return f"judge: {self.lost} of {self.total} interactions have no scores: {told}"
+        told = _WHAT_TO_DO.get(reason, _OTHERWISE)[language]
+        told = told.format(url=_shown(base_url), model=model, reason=reason_words(reason, language))
+        return _LOST[language].format(lost=self.lost, total=self.total, told=told)
 
 
 def lost_to(outcomes: Mapping[str, Mapping[str, Any]]) -> str | None:

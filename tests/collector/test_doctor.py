@@ -17,8 +17,8 @@ from ragtrace_collector import otlp
 from ragtrace_collector.cli import run
 from ragtrace_collector.stages import ReleaseReason, Verb
 from ragtrace_collector.views.doctor import from_spans, from_story
-from ragtrace_collector.views.doctor_words import FIELDS, PHRASES, RELEASE, STATES, VERBS
-from ragtrace_collector.views.language import language_of
+from ragtrace_collector.words.doctor import FIELDS, PHRASES, RELEASE, STATES, VERBS
+from ragtrace_collector.words.language import language_of
 
 TRACE = make_trace()[0].trace_id
 

@@ -16,9 +16,11 @@ from ragtrace.agreement import report, with_baselines
 from ragtrace.errors import InputError
 from ragtrace.judged_rows import JudgedRow, judge_row
 from ragtrace.labelled import KINDS, LabelledRow, read_rows
+from ragtrace.model import Language
 from ragtrace_collector.judging import Judging, judge_options, make_judge
 from ragtrace_collector.trouble import JUDGE_FAILED, Trouble
 from ragtrace_collector.views import agreement as view
+from ragtrace_collector.words.language import language_option, spoken
 
 
 @click.command(name="agree")
@@ -40,6 +42,7 @@ from ragtrace_collector.views import agreement as view
 @click.option(
     "--plot", type=click.Path(path_type=Path), help="Write a reliability diagram (needs ragtrace[plot])."
 )
+@language_option
 @judge_options
 def command(
     *,
@@ -49,6 +52,7 @@ def command(
     as_json: bool,
     baselines: bool,
     plot: Path | None,
+    lang: str,
     **judge: Any,
 ) -> int:
     """Measure how well a judge agrees with people.
@@ -68,11 +72,11 @@ def command(
     found = report(with_baselines(judged) if baselines else judged)
     if plot is not None:
         view.plot(found, plot)
-    _show(found, len(rows) - len(wanted), as_json=as_json)
+    _show(found, len(rows) - len(wanted), spoken(lang), as_json=as_json)
     trouble = Trouble()
     for one in judged:
         trouble.add(one.fault)
-    if line := trouble.line(judge["base_url"], judge["model"]):
+    if line := trouble.line(judge["base_url"], judge["model"], spoken(lang)):
         click.echo(line, err=True)
     return JUDGE_FAILED if trouble.complete else 0
 
@@ -99,11 +103,11 @@ async def _judged(rows: Sequence[LabelledRow], made: Judging) -> list[JudgedRow]
         await made.aclose()
 
 
-def _show(found: Any, skipped: int, *, as_json: bool) -> None:
+def _show(found: Any, skipped: int, language: Language, *, as_json: bool) -> None:
     if as_json:
         json.dump(view.as_json(found, skipped), sys.stdout, ensure_ascii=False, allow_nan=False)
         sys.stdout.write("\n")
         return
     console = Console()
-    console.print(view.agreement_table(found, skipped))
-    console.print(view.reliability_view(found.table))
+    console.print(view.agreement_table(found, skipped, language))
+    console.print(view.reliability_view(found.table, language))

@@ -13,11 +13,14 @@ import click
 from rich.console import Console
 
 from ragtrace.errors import ConfigError
+from ragtrace.model import Language
 from ragtrace.records import evaluation_to_dict
 from ragtrace_collector.demo.phoenix import phoenix
 from ragtrace_collector.demo.run import Shown, run
 from ragtrace_collector.views.demo import closing, table
 from ragtrace_collector.views.tree import render
+from ragtrace_collector.words.language import language_option, spoken
+from ragtrace_collector.words.progress import DEMO
 
 
 @click.command(name="demo")
@@ -31,7 +34,10 @@ from ragtrace_collector.views.tree import render
 @click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object a trace, with the expected cause."
 )
-def command(*, exports: tuple[str, ...], ui: str | None, as_json: bool, **judge: str | None) -> int:
+@language_option
+def command(
+    *, exports: tuple[str, ...], ui: str | None, as_json: bool, lang: str, **judge: str | None
+) -> int:
     """Answer questions with a small RAG app, judge them, and show where each answer failed.
 
     No account, key or network is needed: the chat model's replies are played, everything else is real. Exit
@@ -39,27 +45,29 @@ def command(*, exports: tuple[str, ...], ui: str | None, as_json: bool, **judge:
     """
     if judge["judge"] == "openai" and not judge["model"]:
         raise ConfigError("--judge openai needs --model NAME")
-    console = Console(highlight=False, stderr=as_json)
+    console, language = Console(highlight=False, stderr=as_json), spoken(lang)
     flags = [
         part for name, value in judge.items() if value for part in (f"--{name.replace('_', '-')}", value)
     ]
     flags += ["--sample", "1.0"] if judge["judge"] != "embedded" else []
     if ui is None:
-        return _play(flags, exports, console, as_json=as_json)
+        return _play(flags, exports, console, language, as_json=as_json)
     with tempfile.TemporaryDirectory(prefix="ragtrace-phoenix-") as folder, phoenix(Path(folder)) as url:
-        code = _play(flags, (*exports, f"{url}/v1/traces"), console, as_json=as_json)
-        console.print(f"\nPhoenix shows them at [bold]{url}[/]; filter by e.g.")
+        code = _play(flags, (*exports, f"{url}/v1/traces"), console, language, as_json=as_json)
+        console.print(DEMO["phoenix"][language].format(url=url))
         console.print("  attributes['ragtrace']['diagnosis'] == 'retrieval_missed'", markup=False)
-        console.print("Ctrl-C stops it.")
+        console.print(DEMO["stop"][language])
         _until_interrupted()
         return code
 
 
-def _play(flags: Sequence[str], exports: Sequence[str], console: Console, *, as_json: bool) -> int:
+def _play(
+    flags: Sequence[str], exports: Sequence[str], console: Console, language: Language, *, as_json: bool
+) -> int:
     started = time.monotonic()
     arguments = [*flags, *(part for url in exports for part in ("--export", url))]
     with console.status("") as status:
-        shown = run(arguments, lambda words: status.update(f"{words} …"))
+        shown = run(arguments, lambda words: status.update(f"{words} …"), language)
     if as_json:
         for one in shown:
             click.echo(json.dumps(_record(one), ensure_ascii=False, allow_nan=False))
@@ -67,8 +75,8 @@ def _play(flags: Sequence[str], exports: Sequence[str], console: Console, *, as_
         for one in shown:
             console.print(render(one.evaluation, one.spans))
             console.print()
-        console.print(table(shown))
-        console.print(closing(shown, time.monotonic() - started))
+        console.print(table(shown, language))
+        console.print(closing(shown, time.monotonic() - started, language))
     return 0 if all(one.right for one in shown) else 1
 
 

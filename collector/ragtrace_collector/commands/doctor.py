@@ -16,7 +16,7 @@ from ragtrace.model import Language
 from ragtrace_collector.inputs import Inputs
 from ragtrace_collector.mapping import read_mapping
 from ragtrace_collector.views.doctor import from_spans, from_story, say
-from ragtrace_collector.views.language import language_option, spoken
+from ragtrace_collector.words.language import language_option, spoken
 
 _TRACE_ID = re.compile(r"(?:0x)?([0-9a-fA-F]{32})")
 _SPAN_ID = re.compile(r"(?:0x)?[0-9a-fA-F]{16}")

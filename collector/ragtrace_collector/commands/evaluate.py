@@ -15,6 +15,8 @@ from ragtrace_collector.evaluating.job import Job, prepare
 from ragtrace_collector.evaluating.report import Report
 from ragtrace_collector.judging import judge_options
 from ragtrace_collector.trouble import JUDGE_FAILED
+from ragtrace_collector.words.language import language_option
+from ragtrace_collector.words.progress import PROGRESS
 
 JOURNAL = Path(".ragtrace/evaluate.sqlite")
 INTERRUPTED = 130
@@ -42,7 +44,7 @@ INTERRUPTED = 130
 @click.option("--compare-anyway", is_flag=True, help="Compare although set or judge changed; says what did.")
 @click.option("--fail-under", multiple=True, metavar="METRIC=X[@low]", help="Exit code 1 below; repeatable.")
 @click.option("--lenient", is_flag=True, help="Leave bad rows out, and say which.")
-@click.option("--lang", type=click.Choice(["auto", "en", "zh"]), default="auto", show_default=True)
+@language_option
 @click.option(
     "--row-timeout", type=click.FloatRange(min=0.1), default=120.0, show_default=True, help="Seconds."
 )
@@ -87,11 +89,10 @@ def _first(group: BaseExceptionGroup[Any]) -> BaseException:
 
 def _conclude(job: Job, report: Report) -> int:
     if report.progress.stopped:
-        click.echo(
-            f"interrupted: {report.progress.done} of {report.progress.total} rows are done and kept in"
-            f" {job.journal}; the same command goes on from there",
-            err=True,
+        said = PROGRESS["interrupted"][job.language].format(
+            done=report.progress.done, total=report.progress.total, journal=job.journal
         )
+        click.echo(said, err=True)
         return INTERRUPTED
     if job.as_json:
         json.dump(report.as_json(), sys.stdout, ensure_ascii=False, allow_nan=False)
@@ -101,11 +102,11 @@ def _conclude(job: Job, report: Report) -> int:
 
         from ragtrace_collector.views.evaluation import view
 
-        Console(highlight=False).print(view(report, "zh" if job.measuring.language == "zh" else "en"))
+        Console(highlight=False).print(view(report, job.language))
     failures = report.failures(job.gates)
     for failure in failures:
         click.echo(f"ragtrace: --fail-under: {failure}", err=True)
-    if line := report.trouble.line(job.judging["base_url"], job.judging["model"]):
+    if line := report.trouble.line(job.judging["base_url"], job.judging["model"], job.language):
         click.echo(line, err=True)
     if report.trouble.complete:
         return JUDGE_FAILED

@@ -22,7 +22,7 @@ from ragtrace_collector.inputs import Inputs
 from ragtrace_collector.judging import judge_options, make_judge
 from ragtrace_collector.mapping import read_mapping
 from ragtrace_collector.trouble import JUDGE_FAILED, Trouble, lost_to
-from ragtrace_collector.views.language import judged_in, language_option, spoken
+from ragtrace_collector.words.language import judged_in, language_option, spoken
 
 
 @click.command(name="score")
@@ -79,7 +79,7 @@ def command(
     elif interactions:
         show = _Shown(spoken(lang), inputs.spans_by_trace(), as_json=as_json, explain=explain, tree=tree)
         trouble = asyncio.run(_score(interactions, judge, lang, show))
-        if line := trouble.line(judge["base_url"], judge["model"]):
+        if line := trouble.line(judge["base_url"], judge["model"], spoken(lang)):
             click.echo(line, err=True)
     if not interactions and not inputs.problems:
         click.echo("no RAG interaction in these files; `ragtrace doctor FILE` says why", err=True)

@@ -10,13 +10,14 @@ from pathlib import Path
 
 import ragtrace
 from ragtrace.errors import RagtraceError
-from ragtrace.model import Evaluation, SpanRecord
+from ragtrace.model import Evaluation, Language, SpanRecord
 from ragtrace_collector.demo.functions_app import FunctionsApp
 from ragtrace_collector.demo.handbook import Handbook
 from ragtrace_collector.demo.langchain_app import LangChainApp
 from ragtrace_collector.demo.process import collector
 from ragtrace_collector.demo.script import Scene, scenes
 from ragtrace_collector.readback import Judged, read_judged
+from ragtrace_collector.words.progress import DEMO
 
 JUDGED_WITHIN = 120.0
 """Seconds until the last judged trace must be there; a remote judge takes its time."""
@@ -37,23 +38,24 @@ class Shown:
         return self.evaluation.diagnosis.cause is self.scene.expected
 
 
-def run(arguments: Sequence[str], say: Callable[[str], None]) -> list[Shown]:
+def run(arguments: Sequence[str], say: Callable[[str], None], language: Language = "en") -> list[Shown]:
     """Play every scene through the hooks and a collector process.
 
     Args:
         arguments: further flags for the collector (judge, export).
-        say: told what is going on, a line at a time.
+        say: told what is going on, a line at a time, in ``language``.
+        language: that of the user.
 
     Raises:
         RagtraceError: the collector did not start, or the judged traces did not come.
     """
     script = scenes()
     with tempfile.TemporaryDirectory(prefix="ragtrace-demo-") as name:
-        say("starting a collector")
+        say(DEMO["starting"][language])
         with collector(Path(name), arguments) as running:
-            say(f"asking {len(script)} questions, traces to {running.endpoint}")
+            say(DEMO["asking"][language].format(n=len(script), endpoint=running.endpoint))
             _ask(script, running.endpoint)
-            say("waiting for the judge")
+            say(DEMO["waiting"][language])
             return _matched(script, running.out)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import click
 
@@ -31,6 +31,8 @@ from ragtrace_collector.evaluating.sets import open_set
 from ragtrace_collector.evaluating.worker import Assignment
 from ragtrace_collector.judging import make_judge
 from ragtrace_collector.trouble import Trouble, lost_to
+from ragtrace_collector.words.language import judged_in, spoken
+from ragtrace_collector.words.progress import PROGRESS
 
 _FOR_POOLS = frozenset({"openai", "cascade"})
 """Judges that wait for an endpoint, and can be made anew in another process."""
@@ -56,6 +58,7 @@ class Job:
     fresh: bool
     quiet: bool
     processes: int | None
+    language: Language
     warnings: list[str] = field(default_factory=list)
 
     async def run(self) -> Report:
@@ -70,7 +73,7 @@ class Job:
                 self._check_comparison(bench)
                 if self.fresh:
                     journal.forget_answers(self.app_run)
-                with _bar(len(self.rows.rows), quiet=self.quiet) as watch:
+                with _bar(len(self.rows.rows), self.language, quiet=self.quiet) as watch:
                     run = Run(
                         self.rows.rows,
                         bench,
@@ -180,12 +183,11 @@ def prepare(
     for problem in found.problems:
         click.echo(f"ragtrace: left out: {problem}", err=True)
     metrics = known_metrics(read_cut_offs(k), has_gold=any(row.gold is not None for row in found.rows))
-    language: Language | Literal["auto"] = "zh" if lang == "zh" else "en" if lang == "en" else "auto"
     if traces is not None and app is None:
         raise ConfigError("needs --app: there are no traces without a run", "--traces")
     return Job(
         rows=found,
-        measuring=Measuring(metrics, language, row_timeout),
+        measuring=Measuring(metrics, judged_in(lang), row_timeout),
         judging=judging,
         gates=read_gates(fail_under, (*metrics, REFUSAL)),
         by=tuple(name.strip() for name in by.split(",") if name.strip()),
@@ -200,6 +202,7 @@ def prepare(
         fresh=fresh,
         quiet=quiet,
         processes=processes,
+        language=spoken(lang),
     )
 
 
@@ -256,7 +259,7 @@ def _write_line(out: Any, record: dict[str, Any]) -> None:
 
 
 @contextmanager
-def _bar(total: int, *, quiet: bool) -> Iterator[Callable[[Progress], None]]:
+def _bar(total: int, language: Language, *, quiet: bool) -> Iterator[Callable[[Progress], None]]:
     """A progress bar on stderr, where that is a terminal; elsewhere it says only that a run is to stop."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
@@ -264,7 +267,7 @@ def _bar(total: int, *, quiet: bool) -> Iterator[Callable[[Progress], None]]:
 
     console = Console(stderr=True)
     if quiet or not console.is_terminal:
-        yield _say_when_stopped()
+        yield _say_when_stopped(language)
         return
     columns = (
         TextColumn("{task.description}"),
@@ -274,22 +277,23 @@ def _bar(total: int, *, quiet: bool) -> Iterator[Callable[[Progress], None]]:
         TextColumn("{task.fields[note]}"),
     )
     with Bar(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("evaluating", total=total, note="")
+        task = bar.add_task(PROGRESS["evaluating"][language], total=total, note="")
 
         def watch(progress: Progress) -> None:
-            note = f"{progress.known} known before" if progress.known else ""
-            bar.update(task, completed=progress.done, note="finishing …" if progress.stopped else note)
+            note = PROGRESS["known"][language].format(n=progress.known) if progress.known else ""
+            note = PROGRESS["finishing"][language] if progress.stopped else note
+            bar.update(task, completed=progress.done, note=note)
 
         yield watch
 
 
-def _say_when_stopped() -> Callable[[Progress], None]:
+def _say_when_stopped(language: Language) -> Callable[[Progress], None]:
     said = False
 
     def watch(progress: Progress) -> None:
         nonlocal said
         if progress.stopped and not said:
             said = True
-            click.echo("ragtrace: finishing the rows at work; interrupt again to leave them", err=True)
+            click.echo(PROGRESS["stopping"][language], err=True)
 
     return watch

@@ -14,71 +14,69 @@ from rich.text import Text
 
 from ragtrace.agreement import Agreement, Report
 from ragtrace.errors import ConfigError, MissingExtra
+from ragtrace.model import Language
 from ragtrace.reliability import Bin
+from ragtrace_collector.words.agreement import AGREEMENT
 
-_COLUMNS = (
-    ("auroc", "AUROC 95 %"),
-    ("balanced_accuracy", "bal.acc"),
-    ("balanced_accuracy_best", "best"),
-    ("kappa", "kappa"),
-    ("ece", "ECE"),
-    ("coverage", "cov."),
-)
+_COLUMNS = ("auroc", "balanced_accuracy", "balanced_accuracy_best", "kappa", "ece", "coverage")
 _DECIDED = ("share", "supported", "rightly", "unsupported", "rightly")
 
 
-def agreement_table(report: Report, skipped: int) -> RenderableType:
+def agreement_table(report: Report, skipped: int, language: Language = "en") -> RenderableType:
     """The report for a terminal: agreement, and where they are known baselines and what a cascade decided."""
-    parts: list[RenderableType] = [
-        _grouped("Judge against labels", report, ("n", *(title for _, title in _COLUMNS)), _cells)
-    ]
+    heads = _heads(("n", *_COLUMNS), language)
+    parts: list[RenderableType] = [_grouped("title", report, heads, _cells, language)]
     if others := list(report.overall.baselines):
-        parts.append(
-            _grouped(
-                "AUROC beside what word overlap reaches",
-                report,
-                ("judge", *others),
-                lambda found: [
-                    _number(found.auroc),
-                    *(_number(found.baselines.get(name)) for name in others),
-                ],
-            )
-        )
+
+        def beside(found: Agreement) -> list[str]:
+            return [_number(found.auroc), *(_number(found.baselines.get(name)) for name in others)]
+
+        heads = [*_heads(("judge",), language), *others]
+        parts.append(_grouped("baselines", report, heads, beside, language))
     if report.overall.local is not None:
-        parts.append(decided_table(report))
-    return Group(*parts, Text(_notes(report, skipped)))
+        parts.append(decided_table(report, language))
+    return Group(*parts, Text(_notes(report, skipped, language)))
 
 
-def decided_table(report: Report) -> Table:
+def decided_table(report: Report, language: Language = "en") -> Table:
     """What a cascade decided: the share of all rows, and of each side its share and the share of it that is
     right."""
-    return _grouped("Decided without the model", report, _DECIDED, _decided_cells)
+    return _grouped("decided", report, _heads(_DECIDED, language), _decided_cells, language)
+
+
+def _heads(names: Sequence[str], language: Language) -> list[str]:
+    return [AGREEMENT[name][language] for name in names]
 
 
 def _grouped(
-    title: str, report: Report, columns: Sequence[str], cells: Callable[[Agreement], Sequence[str]]
+    title: str,
+    report: Report,
+    heads: Sequence[str],
+    cells: Callable[[Agreement], Sequence[str]],
+    language: Language,
 ) -> Table:
     """A table with a line for each group, and below them one for all."""
-    table = _table(title)
+    table = _table(AGREEMENT[title][language])
     fields = list(report.groups[0][0]) if report.groups else []
     for field in fields:
         table.add_column(field, overflow="fold")
-    for column in columns:
-        table.add_column(column, justify="right", no_wrap=True)
+    for head in heads:
+        table.add_column(head, justify="right", no_wrap=True)
     for keys, found in report.groups:
         table.add_row(*keys.values(), *cells(found))
     if len(report.groups) > 1:
         table.add_section()
-        first = ["mean of groups", *[""] * (len(fields) - 1)] if fields else []
+        mean = AGREEMENT["mean_of_groups"][language]
+        first = [mean, *[""] * (len(fields) - 1)] if fields else []
         table.add_row(*first, *cells(report.overall))
     return table
 
 
-def reliability_view(bins: tuple[Bin, ...]) -> RenderableType:
+def reliability_view(bins: tuple[Bin, ...], language: Language = "en") -> RenderableType:
     """The reliability table: what the judge said, and how often it was so."""
-    table = _table("Calibration (groups weigh the same)")
-    for title in ("probability", "share of rows", "mean probability", "share true"):
-        table.add_column(title, justify="right")
+    table = _table(AGREEMENT["calibration"][language])
+    for head in _heads(("probability", "share_of_rows", "mean_probability", "share_true"), language):
+        table.add_column(head, justify="right")
     total = sum(line.weight for line in bins) or 1.0
     for line in bins:
         table.add_row(
@@ -154,7 +152,7 @@ def _table(title: str) -> Table:
 
 
 def _cells(found: Agreement) -> list[str]:
-    cells = [str(found.n), *(_number(getattr(found, name)) for name, _ in _COLUMNS)]
+    cells = [str(found.n), *(_number(getattr(found, name)) for name in _COLUMNS)]
     if found.auroc is not None:
         half = ((found.auroc_high or 0.0) - (found.auroc_low or 0.0)) / 2
         cells[1] += f" ±{half:.2f}"
@@ -173,13 +171,14 @@ def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
 
 
-def _notes(report: Report, skipped: int) -> str:
+def _notes(report: Report, skipped: int, language: Language) -> str:
     usage = report.usage
-    notes = [f"pooled calibration error {_number(report.ece_pooled)}"]
+    said: list[tuple[str, dict[str, object]]] = [("pooled", {"ece": _number(report.ece_pooled)})]
     if usage.calls:
-        notes.append(f"{usage.calls} judge calls, {usage.input_tokens} + {usage.output_tokens} tokens")
+        counts = {"calls": usage.calls, "read": usage.input_tokens, "written": usage.output_tokens}
+        said.append(("calls", {**counts}))
     if usage.local_claims:
-        notes.append(f"{usage.local_claims} claims decided without a model")
+        said.append(("local", {"n": usage.local_claims}))
     if skipped:
-        notes.append(f"{skipped} rows of other kinds skipped")
-    return " · ".join(notes)
+        said.append(("skipped", {"n": skipped}))
+    return " · ".join(AGREEMENT[name][language].format(**values) for name, values in said)

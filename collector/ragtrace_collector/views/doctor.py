@@ -8,9 +8,9 @@ from typing import Any
 from ragtrace import extract
 from ragtrace.extract.classify import is_rag_span
 from ragtrace.model import Cause, Interaction, Language, SpanRecord
-from ragtrace_collector.views.doctor_words import FIELDS, PHRASES, RELEASE, STATES, VERBS
-from ragtrace_collector.views.reasons import status_words
-from ragtrace_collector.views.words import CAUSES, METRICS
+from ragtrace_collector.words.doctor import FIELDS, PHRASES, RELEASE, STATES, VERBS
+from ragtrace_collector.words.reasons import status_words
+from ragtrace_collector.words.terms import CAUSES, METRICS
 
 
 def say(phrase: str, language: Language, **values: Any) -> str:

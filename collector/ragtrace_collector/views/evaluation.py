@@ -17,7 +17,7 @@ from ragtrace.findings import Finding
 from ragtrace.model import Cause, Language
 from ragtrace_collector.evaluating.report import Report
 from ragtrace_collector.views.lines import shorten
-from ragtrace_collector.views.words import CAUSES, HEADS, METRICS, PHRASES, SUMMARY
+from ragtrace_collector.words.terms import CAUSES, HEADS, METRICS, PHRASES, SUMMARY
 
 _COLUMNS = (
     *("faithfulness", "answer_relevancy", "context_precision", "context_recall", "answer_correctness"),

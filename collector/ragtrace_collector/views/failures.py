@@ -11,7 +11,7 @@ from rich.text import Text
 from ragtrace.model import Cause, Evaluation, Score, Support
 from ragtrace_collector.views.lines import Branch, shorten
 from ragtrace_collector.views.tree import failed, reason
-from ragtrace_collector.views.words import CAUSES, PHRASES
+from ragtrace_collector.words.terms import CAUSES, PHRASES
 
 _METRICS: Final[dict[Cause, str]] = {
     Cause.RETRIEVAL_MISSED: "context_recall",

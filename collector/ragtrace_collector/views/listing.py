@@ -14,9 +14,9 @@ from rich.text import Text
 from ragtrace import extract
 from ragtrace.model import Evaluation, Interaction, Language, Outcome, Score, Status
 from ragtrace_collector.views.lines import shorten
-from ragtrace_collector.views.reasons import status_words
 from ragtrace_collector.views.tree import SHOWN
-from ragtrace_collector.views.words import CAUSES, HEADS, METRICS, SUMMARY
+from ragtrace_collector.words.reasons import status_words
+from ragtrace_collector.words.terms import CAUSES, HEADS, METRICS, SUMMARY
 
 _MARKS = {
     Status.NOT_APPLICABLE: "–",
@@ -62,9 +62,7 @@ def summary(evaluations: Sequence[Evaluation], language: Language = "en") -> Ren
             METRICS[name]["zh"] if language == "zh" and name in METRICS else name,
             f"{fmean(values):.3f}" if values else "–",
             SUMMARY["n_of"][language].format(n=len(values), total=len(outcomes)),
-            ("、" if language == "zh" else ", ").join(
-                f"{count} {reason}" for reason, count in reasons.most_common()
-            ),
+            comma.join(f"{count} {reason}" for reason, count in reasons.most_common()),
         )
     causes = Counter(e.diagnosis.cause for e in evaluations).most_common()
     named = (f"{CAUSES[cause]['zh'] if language == 'zh' else cause} {count}" for cause, count in causes)

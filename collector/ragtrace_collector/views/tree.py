@@ -30,7 +30,7 @@ from ragtrace.model import (
     Support,
 )
 from ragtrace_collector.views.lines import NO_BREAK, Branch, shorten
-from ragtrace_collector.views.words import CAUSES, METRICS, PHRASES, STATUSES
+from ragtrace_collector.words.terms import CAUSES, METRICS, PHRASES, STATUSES
 
 SHOWN = (
     "faithfulness",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ragtrace.model import Language, Status
-from ragtrace_collector.views.words import STATUSES
+from ragtrace_collector.words.terms import STATUSES
 
 _ZH: Final[dict[str, str]] = {
     "answer_declines": "回答为拒答",
