@@ -7,7 +7,7 @@ from typing import Literal
 
 from ragtrace.judges._local.passages import Passage
 
-Kind = Literal["quantity", "unit", "name", "antonym", "negation", "only", "crossed"]
+Kind = Literal["quantity", "unit", "name", "antonym", "negation", "only", "reserved", "crossed"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,14 @@ from ragtrace.judges._local.claims import ClaimText, count_negations
 from ragtrace.judges._local.conflicts import Conflict, Kind
 from ragtrace.judges._local.corpus import Corpus, Evidence
 from ragtrace.judges._local.passages import Passage
+from ragtrace.judges._local.permissions import forbids, rival_permission
 from ragtrace.judges._local.quantity_conflicts import quantity_conflicts
-from ragtrace.judges._local.restrictions import is_restriction, other_restriction, without_only
+from ragtrace.judges._local.restrictions import (
+    is_restriction,
+    other_restriction,
+    reserved_for_another,
+    without_only,
+)
 from ragtrace.judges._local.slots import rival_names
 from ragtrace.text.lexicon import chinese, english
 from ragtrace.text.tokens import content, stem, words
@@ -29,12 +35,53 @@ def find_conflict(claim: ClaimText, evidence: Evidence, corpus: Corpus) -> Confl
 
 def _conflicts(claim: ClaimText, evidence: Evidence, corpus: Corpus) -> Iterator[Conflict]:
     yield from quantity_conflicts(claim, evidence, corpus)
+    if claim.language == "zh" and _is_denied_outright(claim, evidence.best):
+        yield Conflict("negation", claim.text, evidence.best.text, evidence.best)
     if len(claim.tokens) >= _SHORTEST:
         yield from _wording_conflicts(claim, evidence.best, corpus)
         yield from _crossed_conflicts(claim, evidence)
+        yield from _rule_conflicts(claim, evidence)
     rival = other_restriction(claim.normal, claim.tokens, evidence.best)
     if rival is not None:
         yield Conflict("only", *rival, evidence.best)
+
+
+def _is_denied_outright(claim: ClaimText, best: Passage) -> bool:
+    """Whether the passage holds the claim word for word but for a negator: 含早餐 against 不含早餐."""
+    plain, stated = claim.normal.rstrip(".。!！ "), best.normal
+    if plain in stated:
+        before = [
+            stated[max(0, match.start() - 1) : match.start()]
+            for match in re.finditer(re.escape(plain), stated)
+        ]
+        return len(claim.tokens) > 1 and all(sign in _DENIES and sign for sign in before)
+    if not claim.negations:
+        return False
+    bare = [plain[:place] + plain[place + 1 :] for place, char in enumerate(plain) if char in _DENIES]
+    return any(len(text) > _SHORTEST - 1 and _stands_undenied(text, stated) for text in bare)
+
+
+def _stands_undenied(text: str, stated: str) -> bool:
+    start = stated.find(text)
+    return start >= 0 and (start == 0 or stated[start - 1] not in _DENIES)
+
+
+_DENIES = "不未没"
+
+
+def _rule_conflicts(claim: ClaimText, evidence: Evidence) -> Iterator[Conflict]:
+    """What the claim allows where a passage forbids it, and what it says of one where a passage reserves it
+    for another."""
+    plain = claim.normal.rstrip(".。 ")
+    for passage in evidence.passages:
+        if plain in passage.normal:
+            return
+        permission = rival_permission(claim.normal, passage)
+        if permission is not None:
+            yield Conflict("antonym", *permission, passage)
+        reserved = reserved_for_another(claim.text, claim.normal, passage)
+        if reserved is not None:
+            yield Conflict("reserved", *reserved, passage)
 
 
 def find_other_restriction(claim: ClaimText, corpus: Corpus) -> Conflict | None:
@@ -74,7 +121,10 @@ def _wording_conflicts(claim: ClaimText, best: Passage, corpus: Corpus) -> Itera
 
 
 def _denies_one(claim: ClaimText, best: Passage) -> bool:
-    """Whether either of them denies something: the 不 of 不少于 (at least) does not."""
+    """Whether one of them denies something that the other does not forbid: the 不 of 不少于 (at least) denies
+    nothing, 不得使用 and 禁用 say the same."""
+    if forbids(claim.normal) and forbids(best.normal):
+        return False
     return claim.negations > 0 or count_negations(best.normal, best.words) > 0
 
 

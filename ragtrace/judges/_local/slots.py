@@ -35,6 +35,9 @@ def rival_names(claim: str, passage: str) -> Iterator[tuple[str, str]]:
             other = other[:1]  # what follows a place may say more of it: a district, a street
         elif len(one) == len(other) == 1 and i1 and are_given_names(said[i1 - 1], one[0], other[0]):
             one, other = said[i1 - 1 : i2], found[j1 - 1 : j1 + 1]
+        elif are_surnames(one, other, said[i2 : i2 + 1]) and said[i2] == found[j2]:
+            yield one[0] + said[i2], other[0] + said[i2]
+            continue
         if len(one) <= _LONGEST_NAME and are_rival_names(one, other, said[i2 : i2 + _BEHIND]):
             yield "".join(one), "".join(other)
 
@@ -54,6 +57,18 @@ def are_given_names(surname: str, one: str, other: str) -> bool:
     """Whether two characters behind a surname make two persons: 王芳 and 王强, but not 高度 and 高级."""
     names = _names()
     return surname in names["surnames"] and one in names["given"] and other in names["given"]
+
+
+def are_surnames(one: Sequence[str], other: Sequence[str], behind: Sequence[str]) -> bool:
+    """Whether two characters before the same given name make two persons: 张敏 and 李敏."""
+    names = _names()
+    return (
+        len(one) == len(other) == 1
+        and one[0] in names["surnames"]
+        and other[0] in names["surnames"]
+        and bool(behind)
+        and behind[0] in names["given"]
+    )
 
 
 def _to_stop(tokens: Sequence[str]) -> Sequence[str]:
