@@ -30,18 +30,27 @@ def best_window(weights: Mapping[str, float], length: int, corpus: Corpus) -> fl
     """The largest share of a claim's weight inside any window of ``length`` content tokens of a document."""
     total = sum(weights.values())
     best = 0.0
+    left = None if corpus.limit is None else corpus.looked_up(weights)
     for document in corpus.documents:
         if best < total:
-            best = max(best, _best_window_of(weights, length, document, best))
+            best = max(best, _best_window_of(weights, length, document, best, left))
     return best / total
 
 
-def _best_window_of(weights: Mapping[str, float], length: int, document: Document, enough: float) -> float:
-    """The largest weight inside a window of one document; 0 where it cannot be more than ``enough``."""
+def _best_window_of(
+    weights: Mapping[str, float], length: int, document: Document, enough: float, left: dict[str, int] | None
+) -> float:
+    """The largest weight inside a window of one document; 0 where it cannot be more than ``enough``.
+
+    ``left`` says of which tokens places may still be looked up, and how many; those that are lower it.
+    """
     places = document.places
     if sum([weight for token, weight in weights.items() if token in places]) <= enough:
         return 0.0
-    hits = sorted([(place, token) for token in weights for place in places.get(token, ())])
+    if left is None:
+        hits = sorted([(place, token) for token in weights for place in places.get(token, ())])
+    else:
+        hits = _hits_about(weights, length, document, left)
     best = current = 0.0
     inside = dict.fromkeys(weights, 0)
     first = 0
@@ -57,6 +66,20 @@ def _best_window_of(weights: Mapping[str, float], length: int, document: Documen
             first += 1
         best = max(best, current)
     return best
+
+
+def _hits_about(
+    weights: Mapping[str, float], length: int, document: Document, left: dict[str, int]
+) -> list[tuple[int, str]]:
+    """Where the tokens of ``left`` stand, and where the others do less than ``length`` away from them."""
+    near: set[int] = set()
+    for token, most in left.items():
+        found = document.places.get(token, ())[:most]
+        left[token] = most - len(found)
+        for place in found:
+            near.update(range(max(0, place - length + 1), min(place + length, len(document.tokens))))
+    tokens = document.tokens
+    return [(place, tokens[place]) for place in sorted(near) if tokens[place] in weights]
 
 
 def cosine(one: Mapping[str, float], other: Mapping[str, float]) -> float:

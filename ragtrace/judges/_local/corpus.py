@@ -3,18 +3,35 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, islice
 
 from ragtrace.judges._local.passages import ROOT, Document, Passage
 
+_BUDGET = 100_000
+"""Claims times passages from which on each claim is held against candidates only."""
+_FEWEST = 64
+
+
+def places_a_claim(claims: int, passages: int) -> int | None:
+    """How many places of its tokens each of ``claims`` may be looked up at in ``passages``; ``None`` = all.
+
+    Without a bound an answer as long as its document costs the square of its length.
+    """
+    return max(_FEWEST, _BUDGET // claims) if claims * passages > _BUDGET else None
+
 
 class Corpus:
-    """What the claims and the question of one interaction are held against."""
+    """What the claims and the question of one interaction are held against.
 
-    def __init__(self, documents: Sequence[Document]) -> None:
+    ``limit`` bounds the places that are looked up for a claim: those of its rarest tokens come first, and
+    passages that share only more common ones with it are passed over. ``None`` = no bound.
+    """
+
+    def __init__(self, documents: Sequence[Document], limit: int | None = None) -> None:
+        self.limit = limit
         self.documents = tuple(document for document in documents if document.passages)
         self.passages = [passage for document in self.documents for passage in document.passages]
         counts = accumulate((len(document.passages) for document in self.documents), initial=0)
@@ -61,11 +78,51 @@ class Corpus:
     def holders(self, token: str) -> Iterator[int]:
         """The indexes of the passages that hold a content token, in order."""
         for document, first in self._numbered:
-            for number in document.holders(token):
-                yield first + number
+            before = -1
+            for place in document.places.get(token, ()):
+                number = document.homes[place]
+                if number != before:
+                    yield first + number
+                    before = number
+
+    def occurrences(self, token: str) -> int:
+        """At how many places a content token stands."""
+        return sum([len(document.places.get(token, ())) for document in self.documents])
+
+    def looked_up(self, tokens: Iterable[str]) -> dict[str, int]:
+        """Which of ``tokens`` are looked up, and at how many places each: the rarest ones as far as the limit
+        goes, the rarest in any case."""
+        occurring = sorted([(count, token) for token in tokens if (count := self.occurrences(token))])
+        found: dict[str, int] = {}
+        left = self.limit if self.limit is not None else sum([count for count, _ in occurring])
+        for count, token in occurring:
+            if found and count > left:
+                break
+            found[token] = min(count, left)
+            left -= found[token]
+        return found
+
+    def kept(self, tokens: Iterable[str]) -> tuple[int, int]:
+        """At how many places a claim with these ``tokens`` was looked up, and at how many they stand."""
+        tokens = list(tokens)
+        return sum(self.looked_up(tokens).values()), sum(map(self.occurrences, tokens))
 
     def held(self, weights: Mapping[str, float]) -> dict[int, float]:
         """Index of a passage → what it holds of the ``weights`` of tokens, where that is anything."""
+        return self._held_by_all(weights) if self.limit is None else self._held_by_candidates(weights)
+
+    def _held_by_candidates(self, weights: Mapping[str, float]) -> dict[int, float]:
+        looked_up = self.looked_up(weights)
+        candidates = dict.fromkeys(
+            index for token, count in looked_up.items() for index in islice(self.holders(token), count)
+        )
+        return {
+            index: sum([weight for token, weight in weights.items() if token in vocabulary])
+            for index in candidates
+            if (vocabulary := self.passages[index].vocabulary)
+        }
+
+    def _held_by_all(self, weights: Mapping[str, float]) -> dict[int, float]:
         found: dict[int, float] = {}
         for document, first in self._numbered:
             places, homes = document.places, document.homes

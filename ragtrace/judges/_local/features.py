@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import cache, lru_cache
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from ragtrace.judges._local.alignment import (
     best_window,
@@ -119,7 +119,11 @@ def _number_context(claim: ClaimText, evidence: Evidence, corpus: Corpus, missin
     if not numbers:
         return evidence.coverage
     held = corpus.held(claim.weights)
-    worst = min(max(held[index] for index in corpus.holders(number)) for number in numbers)
+    # Of a long text only candidates are held: a number that many passages have may be in none of them.
+    worst = min(
+        max(held.get(index, 0.0) for index in islice(corpus.holders(number), corpus.limit))
+        for number in numbers
+    )
     return worst / sum(claim.weights.values())
 
 
