@@ -15,6 +15,14 @@ _LEAST_TRUST, _REGAINED, _TOGETHER = 0.1, 1.05, 1.0
 """Misses within a second are one: a burst of them tells no more than the first."""
 
 
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """When a judgement was handed over, and whether it ``led``: nothing was before it."""
+
+    at: float
+    led: bool
+
+
 @dataclass(slots=True)
 class Pace:
     """The backlog of a judge, and the time between two of its judgements while it has one. In seconds."""
@@ -30,25 +38,30 @@ class Pace:
     _since: float = 0.0
     """When the last judgement came, or work after a rest."""
 
-    def began(self, now: float) -> None:
+    def began(self, now: float) -> Begun:
         """One more waits for its judgement."""
-        if not self.backlog:
+        begun = Begun(now, led=not self.backlog)
+        if begun.led:
             self._since = now
         self.backlog += 1
+        return begun
 
-    def ended(self, now: float, *, judged: bool) -> None:
-        """One waits no more; one not ``judged`` (a failure, a worker that died) tells nothing of the pace."""
+    def ended(self, now: float, begun: Begun, *, judged: bool) -> None:
+        """One waits no more; one not ``judged`` (a failure, a worker that died) tells nothing of the pace.
+
+        Nor does the time before it was handed over: what is long takes turns with what comes after it.
+        """
         self.backlog -= 1
         if judged:
             self.trust = min(1.0, self.trust * _REGAINED)
-            took = max(0.0, now - self._since)
+            took = max(0.0, now - max(self._since, begun.at))
             kept = math.exp(-took / _MEMORY)
             self._busy, self._done = self._busy * kept + took, self._done * kept + 1
         self._since = now
 
-    def missed(self, now: float) -> None:
-        """One that was expected in time was late."""
-        if now - self._missed_at > _TOGETHER:
+    def missed(self, now: float, begun: Begun) -> None:
+        """One that was expected in time was late; one that led had nothing to wait for but itself."""
+        if not begun.led and now - self._missed_at > _TOGETHER:
             self.trust, self._missed_at = max(_LEAST_TRUST, self.trust / 2), now
 
     def wait(self) -> float:

@@ -25,7 +25,7 @@ from ragtrace.model import (
     Status,
     Unscored,
 )
-from ragtrace_collector.pace import Pace
+from ragtrace_collector.pace import Begun, Pace
 from ragtrace_collector.stages import (
     Decision,
     HeldInteraction,
@@ -164,11 +164,11 @@ class Scorer:
             return _Judgement(without_scores(fallback, metrics, judge, Status.SKIPPED, "overload"))
         known = await self._recall(held) if bench is Bench.JUDGE else {}
         pending = self._judging.submit(bench, held, deadline + late, known)
-        self._keep_pace(bench, pending)
+        begun = self._keep_pace(bench, pending, deadline)
         try:
             return _Judgement(await asyncio.wait_for(asyncio.shield(pending.result), deadline))
         except TimeoutError:
-            self._paces[bench].missed(self._clock())
+            self._paces[bench].missed(self._clock(), begun)
             found = fallback if pending.found is None else pending.found
             evaluations = without_scores(found, metrics, judge, Status.TIMED_OUT, "deadline")
             return _Judgement(evaluations, pending if late else None)
@@ -182,17 +182,24 @@ class Scorer:
         deadline = options.screen_deadline if bench is Bench.SCREEN else options.deadline
         return self._paces[bench].wait() > _IN_TIME * deadline
 
-    def _keep_pace(self, bench: Bench, pending: Pending) -> None:
-        """Count ``pending`` from now until it has a result, late ones too: the judge works on them."""
+    def _keep_pace(self, bench: Bench, pending: Pending, deadline: float) -> Begun:
+        """Count ``pending`` from now until it has a result, late ones too: the judge works on them.
+
+        One that took more than its deadline although nothing was before it is a long one, and no measure of
+        those behind it.
+        """
         pace = self._paces[bench]
-        pace.began(self._clock())
+        begun = pace.began(self._clock())
 
         def ended(result: asyncio.Future[tuple[Evaluation, ...]]) -> None:
+            now = self._clock()
+            long = begun.led and now - begun.at > deadline
             judged = not result.cancelled() and result.exception() is None
-            pace.ended(self._clock(), judged=judged)
+            pace.ended(now, begun, judged=judged and not long)
             self._next_turn()
 
         pending.result.add_done_callback(ended)
+        return begun
 
     async def _recall(self, held: HeldInteraction) -> dict[str, str]:
         """What was judged of the interaction before a restart, by entry span."""
