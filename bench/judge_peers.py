@@ -21,6 +21,7 @@ from __future__ import annotations
 import argparse
 import json
 import multiprocessing
+import os
 import subprocess
 import sys
 import tempfile
@@ -78,11 +79,14 @@ class Endpoint:
 
     def run(self, judge: str, *runs: str, flags: Sequence[str] = ()) -> tuple[dict[str, Result], str]:
         """Let ``judge`` work → what came of each run that ended, and in a word why the others did not."""
-        script = str(ROOT / "bench" / "peers" / "run.py")
+        script, folder = str(ROOT / "bench" / "peers" / "run.py"), self.rows.parent
+        environment = {**os.environ, "TMPDIR": str(folder)}  # what they leave behind goes with the folder
         command = [python(judge), script, judge, self.url, str(self.rows), *runs, *flags]
         with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as log:
             try:
-                subprocess.run(command, stdout=out, stderr=log, timeout=LONGEST, check=True)
+                subprocess.run(
+                    command, cwd=folder, env=environment, stdout=out, stderr=log, timeout=LONGEST, check=True
+                )
                 why = ""
             except subprocess.TimeoutExpired:
                 why = f"no end in {LONGEST:.0f} s"
