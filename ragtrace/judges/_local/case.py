@@ -18,6 +18,7 @@ from ragtrace.judges._local.passages import Document
 from ragtrace.judges._local.polarity import judge_polarity, says_yes
 from ragtrace.judges._local.questions import NeedText, read_question, split_needs
 from ragtrace.judges._local.restrictions import is_restriction
+from ragtrace.judges._local.subjects import Name, names_in, plans_in, without_rivals
 from ragtrace.judges._local.support import judge_claim, verdict
 from ragtrace.model import Claim, Interaction, JudgedClaim, Language, Need, Support, Unit, Verdict
 from ragtrace.text.checkworthy import is_yes_or_no
@@ -53,6 +54,7 @@ class Case:
         self.single = {document.rank: Corpus((document,), limit) for document in documents}
         self.question = interaction.rewritten_question or interaction.question
         self._judged: list[JudgedClaim] = []
+        self._narrowed: dict[tuple[frozenset[Name], tuple[Document, ...]], Corpus] = {}
 
     # --- claims
 
@@ -93,7 +95,28 @@ class Case:
         if self._yes_or_no is not None and is_yes_or_no(claim.text):
             found = judge_polarity(says_yes(claim.text), self._yes_or_no, corpus)
             return verdict(self._yes_or_no_claim, found, self.language)
-        return verdict(claim, judge_claim(claim, corpus), self.language)
+        return verdict(claim, judge_claim(claim, self._on_the_same(claim, corpus)), self.language)
+
+    def _on_the_same(self, claim: ClaimText, corpus: Corpus) -> Corpus:
+        """``corpus`` without what is said of rivals of the product that ``claim``, or else the question,
+        names."""
+        about = names_in(claim.text, self._plans) or self._asked_about
+        if not about:
+            return corpus
+        key = about, corpus.documents
+        if key not in self._narrowed:
+            self._narrowed[key] = without_rivals(corpus, about, self._plans)
+        return self._narrowed[key]
+
+    @cached_property
+    def _plans(self) -> frozenset[str]:
+        return plans_in(self.corpus)
+
+    @cached_property
+    def _asked_about(self) -> frozenset[Name]:
+        """What the question names, where the answer names nothing of its kind."""
+        answered = names_in(self.interaction.answer or "", self._plans)
+        return frozenset() if answered else names_in(self.question or "", self._plans)
 
     @cached_property
     def _yes_or_no(self) -> NeedText | None:
