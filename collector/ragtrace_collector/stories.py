@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ragtrace import extract
-from ragtrace.model import Evaluation, Outcome
+from ragtrace.model import Evaluation, Interaction, Outcome
 from ragtrace_collector.stages import Decision, HeldInteraction, JudgedInteraction
 
 FIELDS = ("question", "documents", "answer")
@@ -126,15 +126,22 @@ def _evaluation(evaluation: Evaluation) -> dict[str, Any]:
     interaction, judge = evaluation.interaction, evaluation.judge
     return {
         "entry_span_id": interaction.entry_span_id,
+        **(_reading(interaction) if interaction.sources or interaction.missing else {"unread": True}),
+        "outcomes": {name: _outcome(outcome) for name, outcome in evaluation.outcomes.items()},
+        "diagnosis": evaluation.diagnosis.cause.value,
+        "thresholds": dict(evaluation.diagnosis.thresholds),
+        "judge": {"kind": judge.kind, "model": judge.model, "revision": judge.revision},
+    }
+
+
+def _reading(interaction: Interaction) -> dict[str, Any]:
+    """What was found in the spans, once the scoring worker has come to read them."""
+    return {
         "dialect": interaction.dialect,
         "fields": {name: name in interaction.sources for name in FIELDS},
         "missing": list(interaction.missing),
         "explained": extract.explain(interaction),
         "explained_zh": extract.explain(interaction, "zh"),
-        "outcomes": {name: _outcome(outcome) for name, outcome in evaluation.outcomes.items()},
-        "diagnosis": evaluation.diagnosis.cause.value,
-        "thresholds": dict(evaluation.diagnosis.thresholds),
-        "judge": {"kind": judge.kind, "model": judge.model, "revision": judge.revision},
     }
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from ragtrace_collector.stages import Decision, Verb
-from ragtrace_collector.stories import Stories
+from ragtrace.model import Interaction, JudgeInfo, Status
+from ragtrace_collector.scorer import without_scores
+from ragtrace_collector.stages import Decision, HeldInteraction, JudgedInteraction, ReleaseReason, Verb
+from ragtrace_collector.stories import Stories, tell_judged
+from ragtrace_collector.views.doctor import from_story
 
 PASSED = Decision(Verb.FORWARD, 0.99, "share")
 
@@ -34,3 +37,27 @@ def test_what_was_seen_of_a_trace_counts_more_than_that_it_was_passed_by() -> No
     story = stories.find("01" * 16)
     assert story is not None
     assert story.spans_seen == 2
+
+
+def test_what_the_worker_did_not_come_to_read_is_not_said_to_be_missing() -> None:
+    """Nobody looked for its question, documents and answer: they may all be there, and the deadline was
+    missed."""
+    held = HeldInteraction("a" * 32, "b" * 16, (), ReleaseReason.ENTRY, 0.0, 2.0)
+    late = without_scores(
+        [Interaction(trace_id="a" * 32, entry_span_id="b" * 16)],
+        ["faithfulness"],
+        JudgeInfo("embedded", "r1"),
+        Status.TIMED_OUT,
+        "deadline",
+    )
+    told = tell_judged(JudgedInteraction(held, Decision(Verb.JUDGE, 1.0, "share"), late))
+    assert told[0]["unread"]
+    assert not told[0].keys() & {"fields", "missing", "explained"}
+    stories = Stories()
+    stories.told_of(held, told)
+    story = stories.find("a" * 32)
+    assert story is not None
+    said = "\n".join(from_story(story.as_json()))
+    assert "✗" not in said
+    assert "not read" in said
+    assert "timed_out (deadline): faithfulness" in said

@@ -59,6 +59,8 @@ def _interaction(told: Mapping[str, Any], language: Language) -> Iterator[str]:
     why = RELEASE[told["release_reason"]][language]
     yield f"  {say('interaction', language, id=told['entry_span_id'])}"
     yield f"    {say('complete', language, seconds=told['complete_after_seconds'], why=why)}"
+    if told.get("unread"):
+        yield f"    {say('unread', language)}"
     if "fields" in told:
         yield f"    {_fields(told['fields'], language)}"
     explained = told.get("explained_zh" if language == "zh" else "explained") or told.get("explained", ())

@@ -62,6 +62,11 @@ PHRASES: Final[dict[str, dict[Language, str]]] = {
         "zh": "仍在等待：入口 span 到达两秒后，或不再有新 span 时放行",
     },
     "interaction": {"en": "interaction {id}", "zh": "交互 {id}"},
+    "unread": {
+        "en": "not read: its spans left before the scoring worker came to them; none of its fields is missing as"
+        " far as anyone knows",
+        "zh": "未读取：评分进程还没轮到它，其 span 已发出；没有迹象表明缺少字段",
+    },
     "complete": {"en": "complete after {seconds:.1f} s ({why})", "zh": "{seconds:.1f} 秒后完整（{why}）"},
     "decision": {
         "en": "by {rule}, with probability {probability:g}",
