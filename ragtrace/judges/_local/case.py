@@ -32,8 +32,13 @@ _SAID_YES_OR_NO = 0.9
 _UNTOUCHED = 0.2
 """How fitting an answer may be held that says nothing of what is special to a need."""
 _STOPS = re.compile(r"[.!?。！？;；,，\n]")
-_OPENING = re.compile(r"\W*(?:yes|yeah|no|nope|是的|不是的?|不|对|否)[,，]\s*(?=\w)", re.IGNORECASE)
-"""The yes or no before an explanation: it says nothing that the explanation does not."""
+_OPENING = re.compile(
+    r"\W*(?:(?:yes|yeah|no|nope|是的|不是的?|不|对|否)[,，]\s*(?=\w)"
+    r"|(?:i'm|i am) not (?:\w+ )?(?:sure|certain),? but |i (?:think|believe|guess) (?:that )?"
+    r"|(?:我)?不(?:太|是很)?确定[,，]但是?|我(?:想|认为|觉得)[,，]?)",
+    re.IGNORECASE,
+)
+"""What stands before a statement and states nothing: a yes or no before the explanation, a hedge."""
 
 
 class Case:

@@ -123,7 +123,7 @@ def _wording_conflicts(claim: ClaimText, best: Passage, corpus: Corpus) -> Itera
 def _denies_one(claim: ClaimText, best: Passage) -> bool:
     """Whether one of them denies something that the other does not forbid: the 不 of 不少于 (at least) denies
     nothing, 不得使用 and 禁用 say the same."""
-    if forbids(claim.normal) and forbids(best.normal):
+    if claim.language == "zh" and forbids(claim.normal) and forbids(best.normal):
         return False
     return claim.negations > 0 or count_negations(best.normal, best.words) > 0
 

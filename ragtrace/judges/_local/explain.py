@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cache
 
 from ragtrace.judges._local.claims import ClaimText
 from ragtrace.judges._local.conflicts import Conflict
 from ragtrace.judges._local.corpus import Evidence
 from ragtrace.model import Language, Support
 from ragtrace.text._bounds import without_bounds
+from ragtrace.text.lexicon import chinese, english
 from ragtrace.text.numbers import Relation, compare
 from ragtrace.text.tokens import content, normalise, words
 
@@ -104,8 +106,8 @@ _END = " .。!！"
 
 
 def _longest_unsaid(claim: ClaimText, held: frozenset[str]) -> str:
-    """The longest stretch of the claim's words that are not ``held``, quantities apart; empty where it is a
-    single Chinese character, which says little."""
+    """The longest stretch of the claim's words that are not ``held``, quantities and negators apart; empty
+    where it is a single Chinese character or the number of a name, which say little."""
     said = words(_without_quantities(claim))
     longest: tuple[int, int] = (0, 0)
     start = 0
@@ -117,7 +119,7 @@ def _longest_unsaid(claim: ClaimText, held: frozenset[str]) -> str:
     length, begin = longest[0], -longest[1]
     stretch = said[begin : begin + length]
     joined = "".join(stretch) if stretch and stretch[0] > "\u2fff" else " ".join(stretch)
-    return joined if len(joined) > 1 else ""
+    return joined if len(joined) > 1 and not joined.isdigit() else ""
 
 
 def _without_quantities(claim: ClaimText) -> str:
@@ -134,7 +136,12 @@ _STOP = "the"
 
 def _is_unsaid(word: str, held: frozenset[str]) -> bool:
     kept = content((word,))
-    return bool(kept) and kept[0] not in held
+    return bool(kept) and kept[0] not in held and word not in _negators()
+
+
+@cache
+def _negators() -> frozenset[str]:
+    return english().negators | chinese().negators
 
 
 def _what_is_missing(claim: ClaimText, evidence: Evidence) -> tuple[str, str]:

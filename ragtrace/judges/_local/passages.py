@@ -70,6 +70,12 @@ def clauses(normal: str) -> Iterator[str]:
     return (clause for clause in _CLAUSE.split(normal) if clause.strip())
 
 
+def in_one_clause(normal: str, one: Quantity, other: Quantity) -> bool:
+    """Whether two quantities of ``normal`` stand in the same clause."""
+    first, second = sorted((one, other), key=lambda quantity: quantity.start)
+    return _CLAUSE.search(normal, first.end, max(first.end, second.start)) is None
+
+
 def clause_tokens(normal: str, quantity: Quantity) -> frozenset[str]:
     """The content tokens of the clause of ``normal`` that ``quantity`` stands in, without numbers."""
     start = end = None

@@ -9,7 +9,7 @@ from itertools import islice, pairwise
 from ragtrace.judges._local.claims import ClaimText
 from ragtrace.judges._local.conflicts import Conflict
 from ragtrace.judges._local.corpus import Corpus, Evidence
-from ragtrace.judges._local.passages import Passage
+from ragtrace.judges._local.passages import Passage, in_one_clause
 from ragtrace.model import Language
 from ragtrace.text.numbers import (
     Quantity,
@@ -57,10 +57,12 @@ class _Surroundings:
 
     @staticmethod
     def of(claim: ClaimText, quantity: Quantity, near: frozenset[str]) -> _Surroundings:
-        if not quantity.dimension.startswith("money"):
-            return _Surroundings(claim.wording, near)
-        currency = frozenset(content(words(quantity.text)))
-        return _Surroundings(claim.wording - currency, near - currency)
+        own = frozenset(content(words(quantity.text)))
+        if quantity.dimension.startswith("money"):
+            return _Surroundings(claim.wording - own, near - own)
+        if near <= own and not claim.wording <= own:  # "18 days: …" stands in no surroundings of its own
+            return _Surroundings(claim.wording, frozenset())
+        return _Surroundings(claim.wording, near)
 
 
 def quantity_conflicts(claim: ClaimText, evidence: Evidence, corpus: Corpus) -> Iterator[Conflict]:
@@ -73,12 +75,35 @@ def quantity_conflicts(claim: ClaimText, evidence: Evidence, corpus: Corpus) -> 
         rival = None if spanned else _rival(claim, claimed, matches)
         if rival is not None and is_written_apart(claim.normal, claimed, rival.passage.normal, rival.found):
             continue
+        if rival is not None and _is_of_another_case(claim, claimed, rival, agreeing):
+            continue
         if rival is not None and _outweighs(rival, claimed, agreeing):
             yield _quantity_conflict(claim, claimed, rival)
         elif agreeing:
             nearest = max(matches, key=lambda pair: (pair[1].slot, pair[0] is Relation.SAME))
             if nearest[0] is Relation.UNIT:
                 yield Conflict("unit", claimed.text, nearest[1].found.text, nearest[1].passage)
+
+
+def _is_of_another_case(
+    claim: ClaimText, claimed: Quantity, rival: _Match, agreeing: Sequence[_Match]
+) -> bool:
+    """Whether the passage has both values, and the claimed one beside another quantity of the claim: 10 days
+    after ten years, although 5 after one."""
+    others = [quantity for quantity in claim.quantities if quantity is not claimed]
+    here = [match for match in agreeing if match.passage is rival.passage]
+    return any(_is_beside(match, others) for match in here) and not _is_beside(rival, others)
+
+
+def _is_beside(match: _Match, others: Sequence[Quantity]) -> bool:
+    """Whether one of ``others`` stands in the clause of the found quantity."""
+    return any(
+        compare(other, near) in {Relation.SAME, Relation.UNIT}
+        and in_one_clause(match.passage.normal, match.found, near)
+        for near in match.passage.quantities
+        if near is not match.found
+        for other in others
+    )
 
 
 def _is_spanned(claimed: Quantity, passage: Passage) -> bool:
