@@ -37,6 +37,13 @@ FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
 _KNOWN = frozenset(name for names in FIELDS.values() for name in names)
 
 
+def _others(row: Mapping[str, Any]) -> dict[str, Any]:
+    """What is no field of an interaction; and a language that is judged as another, for breakdowns."""
+    kept = {key: value for key, value in row.items() if key not in _KNOWN}
+    languages = {key: row[key] for key in FIELDS["language"] if row.get(key) not in (None, "", "en", "zh")}
+    return kept | languages
+
+
 def interaction_from_row(row: Mapping[str, Any], source: str = "", line: int | None = None) -> Interaction:
     """Read one row.
 
@@ -79,7 +86,7 @@ def interaction_from_row(row: Mapping[str, Any], source: str = "", line: int | N
         entry_span_id=reader.text("entry_span_id"),
         sources={name: f"row:{key}" for name in found if (key := reader.key(name)) is not None},
         missing=tuple(name for name, value in found.items() if value is None),
-        metadata={key: value for key, value in row.items() if key not in _KNOWN},
+        metadata=_others(row),
     )
 
 

@@ -12,6 +12,9 @@ from typing import Any, Final
 UNANSWERABLE: Final = "unanswerable"
 """The type of questions that the knowledge base does not answer: the right answer is to decline."""
 
+LANGUAGE: Final = ("lang", "language")
+"""The names of a row's language, in a breakdown and in a row."""
+
 FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "question_type": (
         *("question_type", "type", "query_type", "category", "evolution_type", "synthesizer_name"),
@@ -75,12 +78,13 @@ def difficulty(value: str) -> str:
 def label(record: Mapping[str, Any], field: str) -> str | None:
     """The value of ``field`` of a row's record: a label, ``lang``, a field of its own, or of its metadata.
 
-    A dotted name goes into nested metadata. ``None`` where the row has no such value.
+    A dotted name goes into nested metadata; ``lang`` is the row's own where it says one, else the one that it
+    was judged in. ``None`` where the row has no such value.
     """
-    if field in ("lang", "language"):
-        value = record.get("language")
+    metadata = record.get("metadata") or {}
+    if field in LANGUAGE:
+        value = next((metadata[name] for name in LANGUAGE if metadata.get(name)), record.get("language"))
     else:
-        metadata = record.get("metadata") or {}
         value = metadata.get(field, inside(metadata, field))
         value = record.get(field) if value is None else value
     if value is None or isinstance(value, Mapping | list | tuple):

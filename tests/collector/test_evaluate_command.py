@@ -165,6 +165,7 @@ def test_where_the_app_raises_coverage_falls(evaluate: Evaluate) -> None:
     """The other row is judged; the failed one is neither 0 nor left out."""
     _, summary, rows = evaluate(ASKED, "--app", "tests.collector.evaluated_apps:failing_on_ships")
     assert summary["failed_answers"] == 1
+    assert summary["first_failed_answer"] == {"row": 2, "error": "ValueError"}
     assert summary["metrics"]["faithfulness"]["coverage"] == 0.5
     assert rows[1]["outcomes"]["faithfulness"]["reason"] == "app_failed"
 
@@ -215,3 +216,70 @@ def test_what_a_cascade_decided_alone_is_counted(tmp_path: Path, capsys: pytest.
         assert run(["evaluate", str(source), *judge, "--journal", str(tmp_path / "j.sqlite")]) == 0
         assert all(not seen.units for seen in server.requests)
     assert "1 claims decided without it" in " ".join(capsys.readouterr().out.split())
+
+
+def test_an_app_that_answers_the_same_is_not_judged_again(evaluate: Evaluate, tmp_path: Path) -> None:
+    """A second run is in other traces, which its rows name; what the journal has of them counts as known."""
+    flags = ("--app", "tests.collector.evaluated_apps:streaming")
+    _, first, before = evaluate(ASKED, *flags)
+    _, second, after = evaluate(ASKED, *flags)
+    assert "known_before" not in first
+    assert second["known_before"] == len(ASKED)
+    assert second["metrics"] == first["metrics"]
+    assert {row["trace_id"] for row in before}.isdisjoint(row["trace_id"] for row in after)
+    assert all(row["hops"][0]["span_id"] for row in after)
+
+
+def test_rows_known_before_are_counted_and_doubles_are_not(evaluate: Evaluate) -> None:
+    """Twice the same row is one judgement of this run; in the next run both were known."""
+    assert "known_before" not in evaluate([REFUND, REFUND])[1]
+    assert evaluate([REFUND, REFUND, SWAPPED])[1]["known_before"] == 2
+
+
+def test_the_language_of_a_row_is_its_own(evaluate: Evaluate) -> None:
+    """A set's own lang column makes the groups, also where its rows are judged as English."""
+    japanese = DECLINED | {"lang": "ja"}
+    _, summary, _ = evaluate([japanese, MADE_UP, REFUND | {"language": "zh"}], "--by", "lang")
+    assert {name: group["n"] for name, group in summary["by"]["lang"].items()} == {"ja": 1, "en": 1, "zh": 1}
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (("--by", "question_type,foo"), "--by: no row has foo; there are lang, question_type"),
+        (("--compare", "nosuch.jsonl"), "--compare: nosuch.jsonl is no file"),
+        (("--fail-under", "faithfulness=85%"), "with a number in 0..1"),
+        (("--fail-under", "faithfulness=1.5"), "with a number in 0..1"),
+    ],
+)
+def test_wrong_flags_are_told_before_anything_is_judged(
+    flags: tuple[str, ...], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One line that says what there is, or what would do; the journal is not even made."""
+    source, journal = tmp_path / "set.jsonl", tmp_path / "j.sqlite"
+    source.write_text(json.dumps(REFUND, ensure_ascii=False), encoding="utf-8")
+    assert run(["evaluate", str(source), "--journal", str(journal), *flags]) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert len(error.splitlines()) == 1
+    assert not journal.exists()
+
+
+def test_eighty_columns_hold_the_summary(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One line a metric; the reasons stand below, the measures at several cut-offs as one."""
+    monkeypatch.setenv("COLUMNS", "80")
+    source = tmp_path / "set.jsonl"
+    rows = [REFUND | {"gold_ids": ["x"], "documents": [{"id": "x", "text": CONTEXTS[0]}]}, DECLINED]
+    source.write_text("\n".join(json.dumps(row, ensure_ascii=False) for row in rows), encoding="utf-8")
+    flags = ["--by", "question_type", "--journal", str(tmp_path / "j.sqlite")]
+    assert run(["evaluate", str(source), *flags]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert [line.split()[0] for line in lines if line.startswith(" hit@")] == [
+        f"hit@{k}" for k in (1, 3, 5, 10)
+    ]
+    assert any("1× not_applicable(no_gold): mrr, hit@1,3,5,10" in line for line in lines)
+    head = next(line for line in lines if "A·B·C·D" in line)
+    assert {"faith", "relev", "prec", "recall", "correct", "refusal", "mrr"} <= set(head.split())

@@ -186,7 +186,9 @@ def test_a_finished_run_costs_nothing_again(rows: Path, serve: Callable[[Judge],
     first = finished(arguments)
     paid = judge.answered.total()
     assert paid == 3 * ROWS
-    assert finished(arguments)["metrics"] == first["metrics"]
+    again = finished(arguments)
+    assert again["metrics"] == first["metrics"]
+    assert (first.get("known_before"), again["known_before"]) == (None, ROWS)
     assert judge.answered.total() == paid
     finished([*arguments, "--fresh"])
     assert judge.answered.total() == 2 * paid

@@ -44,7 +44,8 @@ def _read_gate(text: str, known: Sequence[str]) -> Gate:
     match = _GATE.fullmatch(text.strip())
     if match is None or float(match["least"]) > 1:
         raise ConfigError(
-            f"{text!r} is not of the form faithfulness=0.85 or faithfulness=0.85@low", "--fail-under"
+            f"{text!r} is not of the form faithfulness=0.85 or faithfulness=0.85@low, with a number in 0..1",
+            "--fail-under",
         )
     if match["metric"] not in known:
         raise ConfigError(

@@ -27,7 +27,7 @@ from ragtrace_collector.evaluating.journal import Forgetful, Journal
 from ragtrace_collector.evaluating.measuring import Measuring, known_metrics
 from ragtrace_collector.evaluating.report import Report
 from ragtrace_collector.evaluating.run import Progress, Run
-from ragtrace_collector.evaluating.sets import open_set
+from ragtrace_collector.evaluating.sets import check_fields, open_set
 from ragtrace_collector.evaluating.worker import Assignment
 from ragtrace_collector.judging import make_judge
 from ragtrace_collector.trouble import Trouble, lost_to
@@ -185,12 +185,14 @@ def prepare(
     metrics = known_metrics(read_cut_offs(k), has_gold=any(row.gold is not None for row in found.rows))
     if traces is not None and app is None:
         raise ConfigError("needs --app: there are no traces without a run", "--traces")
+    fields = tuple(name.strip() for name in by.split(",") if name.strip())
+    check_fields(found.rows, fields)
     return Job(
         rows=found,
         measuring=Measuring(metrics, judged_in(lang), row_timeout),
         judging=judging,
         gates=read_gates(fail_under, (*metrics, REFUSAL)),
-        by=tuple(name.strip() for name in by.split(",") if name.strip()),
+        by=fields,
         journal=journal,
         out=rows,
         as_json=as_json,
@@ -222,8 +224,11 @@ def read_baseline(path: Path) -> RowNumbers:
     """The numbers of the rows that ``--rows`` wrote.
 
     Raises:
+        ConfigError: there is no such file.
         InputError: the file cannot be read, or holds other rows.
     """
+    if not path.is_file():
+        raise ConfigError(f"{path} is no file; --rows of an earlier run writes one", "--compare")
     numbers = RowNumbers()
     for line, record in json_rows(path):
         try:

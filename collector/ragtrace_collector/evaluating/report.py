@@ -41,6 +41,11 @@ class Report:
         summary["advice"] = [finding.as_json() for finding in self.findings.found()]
         if self.progress.failed_answers:
             summary["failed_answers"] = self.progress.failed_answers
+        if self.progress.first_failure is not None:
+            row, error = self.progress.first_failure
+            summary["first_failed_answer"] = {"row": row, "error": error}
+        if self.progress.known:
+            summary["known_before"] = self.progress.known
         if self.differences is not None:
             summary["compare"] = {
                 "warnings": list(self.warnings),

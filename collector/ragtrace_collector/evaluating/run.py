@@ -21,6 +21,23 @@ _RETRIED = (Status.JUDGE_ERROR, Status.TIMED_OUT)
 """Outcomes that the next run tries anew: the endpoint may be back."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """The trace that a row came from. No part of what is judged: an app that is called again gives the same
+    answer in another trace."""
+
+    trace_id: str | None
+    span_id: str | None
+    hops: tuple[str | None, ...]
+
+    def put(self, record: dict[str, Any]) -> dict[str, Any]:
+        """``record`` with this place in it."""
+        record |= {"trace_id": self.trace_id, "span_id": self.span_id}
+        for hop, span_id in zip(record["hops"], self.hops, strict=True):
+            hop["span_id"] = span_id
+        return record
+
+
 class Answers(Protocol):
     """Makes the answers, where a set has only questions."""
 
@@ -30,19 +47,29 @@ class Answers(Protocol):
 
 @dataclass(slots=True)
 class Progress:
-    """What was done so far. ``known`` rows were paid for before."""
+    """What was done so far. ``known`` rows were taken from the journal, where an earlier run had put them.
+
+    ``first_failure`` is the first row in the set's order that the app raised on: its number, and the name of
+    the exception.
+    """
 
     total: int
     answered: int = 0
     judged: int = 0
     known: int = 0
     failed_answers: int = 0
+    first_failure: tuple[int, str] | None = None
     stopped: bool = False
 
     @property
     def done(self) -> int:
         """Rows that have their outcomes."""
         return self.judged + self.known
+
+    def app_failed(self, row: int, error: str) -> None:
+        """Count a row that the app raised on."""
+        self.failed_answers += 1
+        self.first_failure = min(self.first_failure or (row, error), (row, error))
 
 
 @dataclass
@@ -63,6 +90,7 @@ class Run:
     progress: Progress = field(init=False)
     _keys: list[str | None] = field(init=False)
     _mine: set[str] = field(default_factory=set)
+    _places: dict[int, _Place] = field(default_factory=dict)
     _at_work: dict[str, asyncio.Event] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -96,7 +124,11 @@ class Run:
         for number, key in zip(self.numbers, self._keys, strict=True):
             stored = None if key is None else self.journal.evaluation(key)
             if stored is not None:
-                yield {"row": number, **json.loads(stored)}
+                record = json.loads(stored)
+                yield {
+                    "row": number,
+                    **(place.put(record) if (place := self._places.get(number)) else record),
+                }
 
     def _stop(self) -> None:
         self.progress.stopped = True
@@ -104,10 +136,16 @@ class Run:
 
     async def _row(self, number: int) -> None:
         row = await self._answered(number)
-        key = content_key(interaction_to_dict(row), *self._meaning)
+        place = _Place(row.trace_id, row.entry_span_id, tuple(hop.span_id for hop in row.hops))
+        if row.trace_id is not None:
+            self._places[self.numbers[number]] = place
+        nowhere = _Place(None, None, (None,) * len(row.hops)).put(interaction_to_dict(row))
+        key = content_key(nowhere, *self._meaning)
         while (other := self._at_work.get(key)) is not None:
             await other.wait()  # the same row twice in a set is paid for once
-        if self._is_known(key):
+        if key in self._mine:
+            self.progress.judged += 1
+        elif self._is_known(key):
             self.progress.known += 1
         else:
             await self._judge(key, row)
@@ -125,8 +163,6 @@ class Run:
             done.set()
 
     def _is_known(self, key: str) -> bool:
-        if key in self._mine:
-            return True
         stored = None if self.fresh else self.journal.evaluation(key)
         return stored is not None and not _is_to_retry(json.loads(stored))
 
@@ -146,7 +182,7 @@ class Run:
             if answered.error is None:
                 self.journal.add_answer(self.app_run, key, json.dumps(interaction_to_dict(answered)))
             else:
-                self.progress.failed_answers += 1
+                self.progress.app_failed(self.numbers[number], answered.error)
         self.progress.answered += 1
         return answered if self.id_field is None else with_document_ids(answered, self.id_field)
 

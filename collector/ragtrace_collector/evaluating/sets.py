@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ragtrace.dataset import EvaluationSet, read_set, validated
-from ragtrace.errors import InputError
+from ragtrace.dataset import EvaluationSet, Rows, read_set, validated
+from ragtrace.errors import ConfigError, InputError
+from ragtrace.records import interaction_to_dict
+from ragtrace.set_labels import LANGUAGE, label
 from ragtrace_collector.evaluating.row_file import RowFile
 from ragtrace_collector.inputs import Inputs
 
@@ -30,6 +33,29 @@ def open_set(source: str, *, lenient: bool, needs_answers: bool, id_field: str |
     errors = [InputError(problem.reason, problem.source, problem.line) for problem in inputs.problems]
     rows = enumerate([*inputs.interactions(), *errors], start=1)
     return validated(rows, source, **options, kept_in=RowFile)
+
+
+def check_fields(rows: Rows, fields: Sequence[str]) -> None:
+    """Whether some row has each of the ``fields`` of a breakdown.
+
+    Raises:
+        ConfigError: none has one of them; names those that there are.
+    """
+    unknown = {field for field in fields if field not in _ALWAYS}
+    there: set[str] = set()
+    for row in rows if unknown else ():
+        record = {**interaction_to_dict(row), "language": row.language}
+        unknown = {field for field in unknown if label(record, field) is None}
+        if not unknown:
+            return
+        there.update(name for name in row.metadata if label(record, name) is not None)
+    if unknown:
+        known = ", ".join(sorted({*there, "lang"}))
+        raise ConfigError(f"no row has {', '.join(sorted(unknown))}; there are {known}", "--by")
+
+
+_ALWAYS = frozenset((*LANGUAGE, "dialect", "error", "partial"))
+"""Fields of every judged row, whether the set has them or not."""
 
 
 def _is_otlp(path: Path) -> bool:

@@ -16,7 +16,8 @@ from ragtrace.comparison import Difference
 from ragtrace.findings import Finding
 from ragtrace.model import Cause, Language
 from ragtrace_collector.evaluating.report import Report
-from ragtrace_collector.views.lines import shorten
+from ragtrace_collector.views.lines import Branch, shorten
+from ragtrace_collector.words.reasons import status_words
 from ragtrace_collector.words.terms import CAUSES, HEADS, METRICS, PHRASES, SUMMARY
 
 _COLUMNS = (
@@ -24,7 +25,9 @@ _COLUMNS = (
     *("citation_correctness", "refusal", "mrr"),
 )
 """Metrics of the breakdown, where they have a number."""
-_METRIC_HEADS = ("metric", "mean", "scored", "coverage", "why_not")
+_METRIC_HEADS = ("metric", "mean", "scored", "coverage")
+_REASONS = 3
+"""Of a metric's reasons the most frequent ones are shown."""
 _COLOURS = {"better": "bold green", "worse": "bold red"}
 
 
@@ -37,7 +40,7 @@ def _parts(report: Report, language: Language) -> Iterator[RenderableType]:
     aggregate = report.aggregate
     yield _head(report, language)
     yield _metrics(aggregate.whole, language)
-    yield from _without_number(aggregate.whole, language)
+    yield from _not_scored(aggregate.whole, language)
     yield _paths(aggregate.whole, language)
     for name, groups in aggregate.by.items():
         yield _breakdown(name, groups, aggregate, language)
@@ -50,12 +53,12 @@ def _parts(report: Report, language: Language) -> Iterator[RenderableType]:
 
 def _head(report: Report, language: Language) -> Text:
     progress = report.progress
-    counts = {
-        "left_out": len(report.problems),
-        "known": progress.known,
-        "app_failed": progress.failed_answers,
-    }
-    notes = (SUMMARY[name][language].format(n=count) for name, count in counts.items() if count)
+    counts = {"left_out": len(report.problems), "known": progress.known}
+    notes = [SUMMARY[name][language].format(n=count) for name, count in counts.items() if count]
+    if progress.first_failure is not None:
+        row, error = progress.first_failure
+        said = SUMMARY["app_failed"][language]
+        notes.append(said.format(n=progress.failed_answers, row=row, error=error))
     rows = SUMMARY["rows"][language].format(n=report.aggregate.whole.n)
     return Text(f"{report.name}  {rows}{''.join(notes)}", style="bold")
 
@@ -63,33 +66,47 @@ def _head(report: Report, language: Language) -> Text:
 def _metrics(group: RowGroup, language: Language) -> Table:
     metric, mean, *others = (HEADS[name][language] for name in _METRIC_HEADS)
     table = _table(metric, mean, "95 %", *others)
-    table.columns[0].no_wrap = table.columns[2].no_wrap = True
+    for column in table.columns:
+        column.no_wrap = True
     for name, tally in group.metrics.items():
         found = tally.as_json()
         if found["mean"] is None:
             continue
-        reasons = ", ".join(f"{count}× {reason}" for reason, count in tally.reasons.most_common(3))
         table.add_row(
-            name,
+            METRICS[name]["zh"] if language == "zh" and name in METRICS else name,
             _number(found["mean"]),
-            "" if found["mean"] is None else f"{found['low']:.3f}–{found['high']:.3f}",
+            f"{found['low']:.3f}–{found['high']:.3f}",
             str(found["n_scored"]),
             "–" if found["coverage"] is None else f"{found['coverage']:.0%}",
-            reasons,
         )
     return table
 
 
-def _without_number(group: RowGroup, language: Language) -> Iterator[Text]:
-    """The metrics that no row has a number for, those with the same reason on one line."""
-    by_reason: dict[str, list[str]] = {}
+def _not_scored(group: RowGroup, language: Language) -> Iterator[RenderableType]:
+    """Why rows have no number: a line for each reason, with all metrics of as many rows behind it."""
+    by_reason: dict[tuple[str, int], list[str]] = {}
     for name, tally in group.metrics.items():
-        if not tally.values:
-            reason = ", ".join(f"{count}× {reason}" for reason, count in tally.reasons.most_common(3))
-            by_reason.setdefault(reason, []).append(name)
-    for reason, names in by_reason.items():
-        said = SUMMARY["no_number"][language].format(names=", ".join(names), reason=reason)
-        yield Text(f"{said}\n", style="dim")
+        for coded, count in tally.reasons.most_common(_REASONS):
+            by_reason.setdefault((coded, count), []).append(name)
+    lines = []
+    for (coded, count), names in by_reason.items():
+        status, _, reason = coded.partition(": ")
+        words = status_words(status, reason, language)
+        said = SUMMARY["not_scored"][language].format(n=count, reason=words, names=_joined(names, language))
+        lines.append(Branch(Text("  "), Text("    "), Text(said, style="dim")))
+    if lines:
+        yield Group(Text(HEADS["why_not"][language], style="dim"), *lines, Text())
+
+
+def _joined(names: Sequence[str], language: Language) -> str:
+    """The names on one line; those of one measure at several cut-offs as one, ``hit@1,3,5``."""
+    cut_offs: dict[str, list[str]] = {}
+    for name in names:
+        measure, _, cut_off = name.partition("@")
+        known = METRICS[measure]["zh"] if language == "zh" and measure in METRICS else measure
+        cut_offs.setdefault(f"{known}{'@' if cut_off else ''}", []).append(cut_off)
+    comma = "、" if language == "zh" else ", "
+    return comma.join(measure + ",".join(offs) for measure, offs in cut_offs.items())
 
 
 def _paths(group: RowGroup, language: Language) -> Text:
@@ -107,13 +124,14 @@ def _path_name(path: str, language: Language) -> str:
 
 def _breakdown(name: str, groups: Mapping[str, RowGroup], aggregate: Aggregate, language: Language) -> Table:
     shown = [metric for metric in _COLUMNS if _mean(aggregate.whole, metric) is not None]
-    names = (METRICS[metric][language] if metric in METRICS else metric for metric in shown)
-    table = _table(name, HEADS["rows"][language], *names, *"ABCD")
-    for column in table.columns:
-        column.no_wrap = True
+    names = (HEADS[metric][language] if metric in HEADS else metric for metric in shown)
+    table = _table(name, HEADS["rows"][language], *names, "A·B·C·D")
+    table.collapse_padding = True
+    for column in table.columns[1:]:
+        column.no_wrap = True  # a narrow terminal folds the group's name, and nothing else
     for value, group in sorted(groups.items()):
         numbers = (_number(_mean(group, metric)) for metric in shown)
-        table.add_row(value, str(group.n), *numbers, *(str(group.paths[path]) for path in "ABCD"))
+        table.add_row(value, str(group.n), *numbers, "·".join(str(group.paths[path]) for path in "ABCD"))
     return table
 
 

@@ -99,8 +99,11 @@ SUMMARY: Final[dict[str, dict[Language, str]]] = {
     "rows": {"en": "{n} rows", "zh": "{n} 行"},
     "left_out": {"en": ", {n} bad ones left out", "zh": "，略去 {n} 个坏行"},
     "known": {"en": ", {n} known before", "zh": "，{n} 行先前已评"},
-    "app_failed": {"en": ", the app failed on {n}", "zh": "，应用在 {n} 行上出错"},
-    "no_number": {"en": "no number for {names}: {reason}", "zh": "没有分数的指标：{names}（{reason}）"},
+    "app_failed": {
+        "en": ", the app failed on {n} (first: row {row}, {error})",
+        "zh": "，应用在 {n} 行上出错（首先是第 {row} 行，{error}）",
+    },
+    "not_scored": {"en": "{n}× {reason}: {names}", "zh": "{n}× {reason}：{names}"},
     "paths": {"en": "failure paths:  ", "zh": "失败路径："},
     "A": {"en": "retrieval missed", "zh": "检索遗漏"},
     "B": {"en": "misranked or noisy", "zh": "排序靠后或有噪声"},
