@@ -1,6 +1,11 @@
 """``ragtrace score`` as its user calls it."""
 
+import contextlib
 import json
+import os
+import pty
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -245,3 +250,40 @@ def test_the_locale_gives_the_language_of_the_tables(
     monkeypatch.setenv("LC_ALL", locale)
     assert run(["score", *flags, str(rows)]) == 0
     assert words in capsys.readouterr().out
+
+
+def test_a_row_that_takes_too_long_is_timed_out_and_the_next_is_scored(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A row of thousands of sentences does not take the run."""
+    text = " ".join(f"Order K{number} is settled within {number} hours." for number in range(2000))
+    long = {"question": "When is K7 settled?", "contexts": [text], "answer": text}
+    path = _written(tmp_path / "long.jsonl", [long, ROWS[0]])
+    assert run(["score", "--json", "--row-timeout", "0.1", str(path)]) == 0
+    first, second = (json.loads(line) for line in capsys.readouterr().out.splitlines())
+    assert first["outcomes"]["faithfulness"]["status"] == "timed_out"
+    assert second["outcomes"]["faithfulness"]["value"] == 1.0
+
+
+def test_a_terminal_is_told_how_far_it_is(rows: Path) -> None:
+    """The bar counts the rows; what is piped on holds nothing of it."""
+    terminal, its_end = pty.openpty()
+    command = [sys.executable, "-m", "ragtrace_collector", "score", "--json", str(rows)]
+    environment = {**os.environ, "TERM": "xterm"}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=its_end, env=environment) as process:
+        os.close(its_end)
+        shown = _read_to_the_end(terminal)
+        out, _ = process.communicate(timeout=60)
+    os.close(terminal)
+    assert process.returncode == 0
+    assert "3/3" in shown
+    assert len([json.loads(line) for line in out.splitlines()]) == 3
+
+
+def _read_to_the_end(terminal: int) -> str:
+    """What is written on a terminal until nobody holds its other end any more, which is an error to read."""
+    found = b""
+    with contextlib.suppress(OSError):
+        while part := os.read(terminal, 65536):
+            found += part
+    return found.decode()

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
@@ -23,6 +25,7 @@ from ragtrace_collector.judging import judge_options, make_judge
 from ragtrace_collector.mapping import read_mapping
 from ragtrace_collector.trouble import JUDGE_FAILED, Trouble, lost_to
 from ragtrace_collector.words.language import judged_in, language_option, spoken
+from ragtrace_collector.words.progress import PROGRESS
 
 
 @click.command(name="score")
@@ -41,6 +44,13 @@ from ragtrace_collector.words.language import judged_in, language_option, spoken
     "--mapping", type=click.Path(path_type=Path), help="YAML with attribute paths of your own spans."
 )
 @click.option("--stitch", is_flag=True, help="Join one-trace-per-step apps by session id.")
+@click.option(
+    "--row-timeout",
+    type=click.FloatRange(min=0.1),
+    default=120.0,
+    show_default=True,
+    help="Seconds for one interaction; what is not there by then is timed_out.",
+)
 @judge_options
 def command(
     *,
@@ -53,6 +63,7 @@ def command(
     lang: str,
     mapping: Path | None,
     stitch: bool,
+    row_timeout: float,
     **judge: Any,
 ) -> int:
     """Score recorded traces or interactions.
@@ -78,7 +89,7 @@ def command(
         _show_extracted(interactions, as_json=as_json, explain=explain)
     elif interactions:
         show = _Shown(spoken(lang), inputs.spans_by_trace(), as_json=as_json, explain=explain, tree=tree)
-        trouble = asyncio.run(_score(interactions, judge, lang, show))
+        trouble = asyncio.run(_score(interactions, judge, lang, show, row_timeout))
         if line := trouble.line(judge["base_url"], judge["model"], spoken(lang)):
             click.echo(line, err=True)
     if not interactions and not inputs.problems:
@@ -111,6 +122,11 @@ class _Shown:
     explain: bool
     tree: bool
 
+    @property
+    def as_it_comes(self) -> bool:
+        """Whether something is shown of each evaluation as soon as it is there."""
+        return self.as_json or self.explain or self.tree
+
     def one(self, evaluation: Evaluation, record: Mapping[str, Any]) -> None:
         """What is shown of an evaluation as soon as it is there."""
         interaction = evaluation.interaction
@@ -139,19 +155,21 @@ class _Shown:
 
 
 async def _score(
-    interactions: Sequence[Interaction], judge: dict[str, Any], lang: str, show: _Shown
+    interactions: Sequence[Interaction], judge: dict[str, Any], lang: str, show: _Shown, row_timeout: float
 ) -> Trouble:
     made = make_judge(**judge)
     evaluator = Evaluator(made.judge, embedder=made.embedder, language=judged_in(lang))
     done: list[Evaluation] = []
     trouble = Trouble()
     try:
-        async for evaluation in _evaluations(evaluator, interactions, made.concurrency):
-            record = evaluation_to_dict(evaluation)
-            trouble.add(lost_to(record["outcomes"]))
-            show.one(evaluation, record)
-            if not show.as_json:
-                done.append(evaluation)
+        with _progress(len(interactions), show) as advance:
+            async for evaluation in _evaluations(evaluator, interactions, made.concurrency, row_timeout):
+                record = evaluation_to_dict(evaluation)
+                trouble.add(lost_to(record["outcomes"]))
+                show.one(evaluation, record)
+                if not show.as_json:
+                    done.append(evaluation)
+                advance()
     finally:
         await made.aclose()
     if not show.as_json:
@@ -160,21 +178,44 @@ async def _score(
 
 
 async def _evaluations(
-    evaluator: Evaluator, interactions: Sequence[Interaction], concurrency: int
+    evaluator: Evaluator, interactions: Sequence[Interaction], concurrency: int, row_timeout: float
 ) -> AsyncIterator[Evaluation]:
-    """Evaluations in input order, ``concurrency`` of them at work at a time."""
+    """Evaluations in input order, ``concurrency`` of them at work at a time, each for ``row_timeout`` seconds
+    from its turn at most."""
+
+    async def judged(interaction: Interaction) -> Evaluation:
+        return await evaluator.evaluate(interaction, time.monotonic() + row_timeout)
+
     pending: list[asyncio.Task[Evaluation]] = []
     source: Iterator[Interaction] = iter(interactions)
     try:
         while True:
             while len(pending) < concurrency and (interaction := next(source, None)) is not None:
-                pending.append(asyncio.create_task(evaluator.evaluate(interaction)))
+                pending.append(asyncio.create_task(judged(interaction)))
             if not pending:
                 return
             yield await pending.pop(0)
     finally:
         for task in pending:
             task.cancel()
+
+
+@contextmanager
+def _progress(total: int, show: _Shown) -> Iterator[Callable[[], None]]:
+    """A bar on stderr, where that is a terminal on which nothing else is written meanwhile; what is yielded
+    moves it on by one."""
+    if not sys.stderr.isatty() or (show.as_it_comes and sys.stdout.isatty()):
+        yield lambda: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    # Left to itself it takes what is printed meanwhile for a part of the terminal, whatever stdout is.
+    stderr = Console(stderr=True)
+    with Progress(*columns, console=stderr, transient=True, redirect_stdout=False) as bar:
+        task = bar.add_task(PROGRESS["evaluating"][show.language], total=total)
+        yield lambda: bar.advance(task)
 
 
 def _print_json(record: Mapping[str, Any], out: TextIO | None = None) -> None:

@@ -63,8 +63,8 @@ PHRASES: Final[dict[str, dict[Language, str]]] = {
     },
     "interaction": {"en": "interaction {id}", "zh": "交互 {id}"},
     "unread": {
-        "en": "not read: its spans left before the scoring worker came to them; nothing says that a field of it"
-        " is missing",
+        "en": "not read: its spans left before the scoring worker came to them; nothing says that a field"
+        " of it is missing",
         "zh": "未读取：评分进程还没轮到它，其 span 已发出；没有迹象表明缺少字段",
     },
     "complete": {"en": "complete after {seconds:.1f} s ({why})", "zh": "{seconds:.1f} 秒后完整（{why}）"},
