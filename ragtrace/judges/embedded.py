@@ -8,14 +8,15 @@ tell gets a middle probability. See ``docs/embedded-judge.md``.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ragtrace.judges._local.case import Case
 from ragtrace.judges._local.estimate import constants
 from ragtrace.judges._local.passages import Document, Reader
 from ragtrace.judges._local.reference import judge_reference
-from ragtrace.judges.base import JudgeReply, JudgeRequest, Want
-from ragtrace.model import Interaction
+from ragtrace.judges.base import Fault, JudgeReply, JudgeRequest, Want
+from ragtrace.model import Interaction, Status
 
 _TURN = 32
 """Claims that are judged in one turn. Shorter answers are judged in one go, the first that came first."""
@@ -94,4 +95,15 @@ def _reply(case: Case, request: JudgeRequest) -> JudgeReply:
         reference_relevance=by_reference.reference_relevance,
         reference_similarity=by_reference.reference_similarity,
         kept_ratio=case.kept_ratio,
+        faults=tuple(_faults(case, wants)),
     )
+
+
+def _faults(case: Case, wants: frozenset[Want]) -> Iterator[Fault]:
+    """What cannot be told across languages: a low number would accuse a retrieval, or an answer, of which
+    nothing is known."""
+    unread = {Want.VERDICTS} if case.are_claims_foreign else set()
+    if case.is_question_foreign:
+        unread |= {Want.RELEVANCE, Want.NEEDS}
+    for want in sorted(unread & wants):
+        yield Fault(want, Status.SKIPPED, "other_language")

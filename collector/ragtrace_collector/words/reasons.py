@@ -27,6 +27,7 @@ _ZH: Final[dict[str, str]] = {
     "no_verdicts": "没有评判结果",
     "no_questions": "没有生成问题",
     "no_embedder": "没有向量模型",
+    "other_language": "与文档语言不同，内置评判无法判断",
     "noncommittal": "回答含糊",
     "unanswerable": "此题无法回答",
     "budget_spent": "预算已用完",

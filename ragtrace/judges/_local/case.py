@@ -22,6 +22,7 @@ from ragtrace.judges._local.subjects import Name, names_in, plans_in, without_ri
 from ragtrace.judges._local.support import judge_claim, verdict
 from ragtrace.model import Claim, Interaction, JudgedClaim, Language, Need, Support, Unit, Verdict
 from ragtrace.text.checkworthy import is_yes_or_no
+from ragtrace.text.language import detect_language
 from ragtrace.text.tokens import normalise
 
 _TAKEN_FROM = 0.6
@@ -157,6 +158,30 @@ class Case:
         found = (claim.verdict for claim in self.claims)
         return tuple(v for v in found if v is not None and v.support is not Support.NOT_FOUND)
 
+    # --- what is in another language than the documents
+
+    @cached_property
+    def is_question_foreign(self) -> bool:
+        """Whether the question shares no word with the documents because they are in another language, and no
+        claim tells which of them was of use."""
+        if not self.question or not self.needs_asked or self._decided:
+            return False
+        return all(asked.is_strange for asked in self.needs_asked) and self._is_foreign(self.question)
+
+    @cached_property
+    def are_claims_foreign(self) -> bool:
+        """Whether nothing can be said of any claim because the documents are in another language."""
+        if not self.claims or self._decided:
+            return False
+        return all(self._is_foreign(judged.claim.text) for judged in self.claims)
+
+    def _is_foreign(self, text: str) -> bool:
+        """Whether ``text`` is Chinese and no document is, or the other way round."""
+        if not self.single or not any(map(str.isalpha, text)):
+            return False
+        chinese = detect_language(text) == "zh"
+        return all(_is_chinese(document) is not chinese for document in self.corpus.documents)
+
     # --- relevance
 
     @cached_property
@@ -176,6 +201,8 @@ class Case:
         given)."""
         if not self.question:
             return {}
+        if self.is_question_foreign:
+            return dict.fromkeys(document.rank for document in self.interaction.documents or ())
         by_need = self._by_need
         if reference:
             by_need = (*by_need, self._asked(read_question(reference)).relevance(self._echoed))
@@ -201,7 +228,7 @@ class Case:
         )
 
     def _covered(self, asked: Asked, found: Mapping[int, float]) -> bool | None:
-        if self.interaction.documents is None:
+        if self.interaction.documents is None or self.is_question_foreign:
             return None
         threshold = constants().thresholds["covered"]
         covered = any(p >= threshold and asked.gives(rank) for rank, p in found.items())
@@ -269,6 +296,14 @@ class Case:
         if not self.needs_asked or not self.interaction.answer:
             return None
         return round(math.fsum(map(self._fit, self.needs_asked)) / len(self.needs_asked), 4)
+
+
+def _is_chinese(document: Document) -> bool:
+    return detect_language("".join(passage.normal for passage in document.passages[:_ENOUGH_TO_TELL])) == "zh"
+
+
+_ENOUGH_TO_TELL = 5
+"""Passages that tell the language of a document."""
 
 
 def _is_taken(judged: JudgedClaim) -> bool:

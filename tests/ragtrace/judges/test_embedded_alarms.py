@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragtrace.model import Support
+from ragtrace.model import Cause, Status, Support
 
 LEAVE = (
     "Full-time employees accrue 1.5 days of paid leave per month. "
@@ -59,3 +59,35 @@ def test_no_reason_names_a_bare_number_or_negator_as_missing(embedded, document,
     """ "Does not mention 30" and "does not mention not" tell a reader nothing."""
     [claim] = embedded.ask("?", [document], answer).claims
     assert not any(quoted in claim.verdict.explanation for quoted in ("“30”", "“not”"))
+
+
+@pytest.mark.parametrize(
+    ("question", "document", "answer"),
+    [
+        ("退款要多久？", "Refunds take 3 business days.", "退款需要3个工作日。"),
+        ("How long do refunds take?", "退款需要3个工作日。", "Refunds take 3 business days."),
+    ],
+)
+async def test_across_languages_nothing_is_known(embedded, question, document, answer):
+    """Question and answer in another language than the documents accuse neither retrieval nor answer."""
+    evaluation = await embedded.evaluate(question, [document], answer)
+    for metric in ("faithfulness", "context_recall", "context_precision"):
+        outcome = evaluation.outcomes[metric]
+        assert (outcome.status, outcome.reason) == (Status.SKIPPED, "other_language")
+    assert evaluation.diagnosis.cause is Cause.UNDETERMINED
+    assert evaluation.diagnosis.missing == ("faithfulness", "context_recall")
+
+
+@pytest.mark.parametrize(
+    ("question", "document", "answer", "cause"),
+    [
+        ("退款要多久？", "Refunds take 3 business days.", "Refunds take 3 business days.", Cause.OK),
+        ("退款要多久？", "礼品卡概不退换。", "九天到账。", Cause.RETRIEVAL_MISSED),
+        ("How long do refunds take?", "Gift cards are final.", "About nine weeks.", Cause.RETRIEVAL_MISSED),
+    ],
+)
+async def test_within_a_language_and_where_a_claim_tells_it_is_known(
+    embedded, question, document, answer, cause
+):
+    """A claim in the documents' language tells what the question cannot."""
+    assert (await embedded.evaluate(question, [document], answer)).diagnosis.cause is cause

@@ -136,7 +136,7 @@ async def test_a_supported_answer_in_other_words_than_the_question_had_its_evide
 
 async def test_an_invented_answer_in_other_words_than_the_question_has_no_evidence():
     """The benefit of the doubt is for claims that the documents support."""
-    documents = ["Gift cards are final.", "The shop opens at nine."]
+    documents = ["礼品卡概不退换。", "商店九点开门。"]
     assert await cause_of("多久能收到钱？", documents, "三天到账。") is Cause.RETRIEVAL_MISSED
 
 
