@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeVar
 from ragtrace.dataset import read_row
 from ragtrace.diagnosis import DEFAULT_THRESHOLDS, Thresholds
 from ragtrace.embedders.base import Embedder
-from ragtrace.errors import InputError
+from ragtrace.errors import ConfigError, InputError
 from ragtrace.evaluation import Evaluator
 from ragtrace.judges import create
 from ragtrace.judges.base import Judge
@@ -63,8 +63,8 @@ def evaluate(
         judge_options: for a judge by name: ``model``, ``base_url``, …
 
     Raises:
-        InputError: a row cannot be read; its number is named.
-        ConfigError: no such judge, option or metric.
+        InputError: there is no row, or one cannot be read; its number is named.
+        ConfigError: no such judge, option or metric, or no metric at all.
         MissingExtra: the judge needs a library that is not installed.
     """
     return _background().run(
@@ -98,6 +98,10 @@ async def aevaluate(
 ) -> Results:
     """As :func:`evaluate`, on the caller's event loop."""
     interactions = list(read_rows(rows))
+    if not interactions:
+        raise InputError("there is no row to evaluate: give rows with a question, documents and an answer")
+    if metrics is not None and not metrics:
+        raise ConfigError("names no metric; None takes all that apply", "metrics")
     made = create(judge, judge_options) if isinstance(judge, str) else judge
     try:
         evaluator = Evaluator(

@@ -107,9 +107,12 @@ _PATHS: Mapping[Cause, tuple[Path, Stage]] = {
 _SETTLED = (Status.SCORED, Status.NOT_APPLICABLE, Status.ABSTAINED)
 """Statuses that leave nothing open: there is a number, or there is nothing to measure."""
 _RECORDED_NOTHING = frozenset(
-    {"documents_not_recorded", "question_not_recorded", "answer_not_recorded", "partial_answer"}
+    {
+        *("documents_not_recorded", "question_not_recorded", "answer_not_recorded"),
+        *("partial_answer", "empty_answer"),
+    }
 )
-"""Reasons of ``not_applicable`` that do leave something open: nobody looked."""
+"""Reasons of ``not_applicable`` that do leave something open: nobody looked, or there is no answer."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,15 @@ from ragtrace.model import Interaction, Score, Status, Unscored
 ABSTAINED = "answer_declines"
 PARTIAL = "partial_answer"
 NO_ANSWER = "answer_not_recorded"
+EMPTY_ANSWER = "empty_answer"
 NO_QUESTION = "question_not_recorded"
 NO_DOCUMENTS = "documents_not_recorded"
 NO_REFERENCE = "no_reference"
 NO_CLAIMS = "no_claims"
 NO_VERDICTS = "no_verdicts"
 NO_EMBEDDER = "no_embedder"
+_LATE = frozenset({"deadline", "embedder_timeout"})
+"""Faults of an embedder that came too late, rather than failed."""
 
 
 def has_answer(interaction: Interaction) -> bool:
@@ -37,10 +40,12 @@ def not_applicable(metric: str, reason: str, basis: str | None = None) -> Unscor
 
 
 def answer_gate(metric: str, evidence: Evidence) -> Unscored | None:
-    """No answer, or half of one: what a broken stream says is not what the model would have said."""
+    """No answer, an empty one, or half of one, which is not what the model would have said."""
     if evidence.interaction.partial:
         return not_applicable(metric, PARTIAL)
-    return None if has_answer(evidence.interaction) else not_applicable(metric, NO_ANSWER)
+    if has_answer(evidence.interaction):
+        return None
+    return not_applicable(metric, NO_ANSWER if evidence.interaction.answer is None else EMPTY_ANSWER)
 
 
 def abstention_gate(metric: str, evidence: Evidence) -> Unscored | None:
@@ -68,9 +73,11 @@ def fault_gate(metric: str, evidence: Evidence, want: Want, basis: str | None = 
 def no_similarity(
     metric: str, evidence: Evidence, n_judged: int | None = None, n_total: int | None = None
 ) -> Unscored:
-    """The outcome where a cosine is needed and not there: the embedder failed, or there is none."""
+    """The outcome where a cosine is needed and not there: the embedder failed, was late, or there is none."""
     if evidence.embedder_fault:
-        return Unscored(metric, Status.JUDGE_ERROR, evidence.embedder_fault, n_judged, n_total)
+        late = evidence.embedder_fault in _LATE
+        status = Status.TIMED_OUT if late else Status.JUDGE_ERROR
+        return Unscored(metric, status, evidence.embedder_fault, n_judged, n_total)
     return Unscored(metric, Status.SKIPPED, NO_EMBEDDER, n_judged, n_total)
 
 

@@ -136,9 +136,20 @@ def test_a_metric_without_any_number_has_no_mean() -> None:
     assert found.coverage == {"answer_correctness": None}
 
 
-def test_an_empty_set_has_no_metrics() -> None:
-    """Nothing in, nothing out, nothing raised."""
-    assert dict(ragtrace.evaluate([], judge=ScriptedJudge())) == {}
+@pytest.mark.parametrize(
+    ("rows", "metrics", "error", "said"),
+    [
+        ([], None, InputError, "there is no row to evaluate"),
+        ({}, None, InputError, "there is no row to evaluate"),
+        ([ROW], [], ConfigError, "metrics: names no metric"),
+    ],
+)
+def test_nothing_to_evaluate_is_an_error(
+    rows: Any, metrics: list[str] | None, error: type[Exception], said: str
+) -> None:
+    """A pipeline that lost its rows or metrics must not pass as one that has no failures."""
+    with pytest.raises(error, match=said):
+        ragtrace.evaluate(rows, metrics, judge=ScriptedJudge())
 
 
 def test_the_embedded_judge_needs_nothing() -> None:

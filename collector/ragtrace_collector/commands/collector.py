@@ -42,7 +42,7 @@ _TYPICAL_CALLS, _TYPICAL_TOKENS = 2, 3_000
 @click.option("--spool", metavar="DIR|off", help="Where requests are kept until they are delivered.")
 @click.option("--sample", type=float, help="Share given to the judge.  [default: embedded 1.0, others 0.05]")
 @click.option("--screen", type=click.Choice(["embedded", "off"]), help="Let the embedded judge see all.")
-@click.option("--judge", "kind", help="embedded, openai, or module:Class.  [default: embedded]")
+@click.option("--judge", "kind", help="embedded, openai, cascade, or module:Class.  [default: embedded]")
 @click.option("--base-url", help="OpenAI-compatible endpoint of the judge; key: OPENAI_API_KEY.")
 @click.option("--model", help="Model of the judge.")
 @click.option("--mapping", type=click.Path(), help="YAML with attribute paths of your own spans.")

@@ -128,6 +128,7 @@ def test_greetings_do_not_dilute_faithfulness() -> None:
         pytest.param(
             make_interaction(answer=None), Status.NOT_APPLICABLE, "answer_not_recorded", id="no answer"
         ),
+        pytest.param(make_interaction(answer=""), Status.NOT_APPLICABLE, "empty_answer", id="empty answer"),
         pytest.param(
             make_interaction(partial=True), Status.NOT_APPLICABLE, "partial_answer", id="broken stream"
         ),
@@ -254,6 +255,20 @@ def test_relevancy_without_an_embedder_is_skipped() -> None:
     """Missing equipment is not the answer's fault."""
     found = outcome("answer_relevancy", THREE, JudgeReply(questions=("a",)))
     assert (found.status, found.reason) == (Status.SKIPPED, "no_embedder")
+
+
+@pytest.mark.parametrize(
+    ("fault", "status"),
+    [
+        ("deadline", Status.TIMED_OUT),
+        ("embedder_timeout", Status.TIMED_OUT),
+        ("embedder_raised", Status.JUDGE_ERROR),
+    ],
+)
+def test_an_embedder_that_is_late_has_not_failed(fault: str, status: Status) -> None:
+    """Late is timed_out, as it is for a judge; the reason stays."""
+    found = outcome("answer_relevancy", THREE, JudgeReply(questions=("a",)), embedder_fault=fault)
+    assert (found.status, found.reason) == (status, fault)
 
 
 def test_relevancy_by_a_judge_without_questions_is_an_estimate() -> None:
