@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from ragtrace import extract
+from ragtrace.dataset import read_row
 from ragtrace.errors import InputError
 from ragtrace.model import Interaction, LogRecord, SpanRecord
-from ragtrace.rows import interaction_from_row
 from ragtrace.serialize import plain
 from ragtrace_collector import otlp
 
@@ -122,7 +122,7 @@ class Inputs:
         elif "resourceLogs" in document or "resource_logs" in document:
             self.logs.extend(otlp.read_logs(otlp.logs_request_from_json(document)))
         else:
-            self.rows.append((self._position, interaction_from_row(document, source=source, line=line)))
+            self.rows.append((self._position, read_row(document, source, line)))
 
     def _add_spans(self, spans: Sequence[SpanRecord]) -> None:
         for span in spans:

@@ -287,3 +287,17 @@ def _read_to_the_end(terminal: int) -> str:
         while part := os.read(terminal, 65536):
             found += part
     return found.decode()
+
+
+def test_a_question_may_be_a_conversation(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A list of messages is read as ``ragtrace evaluate`` reads it: its last question, and the turns before."""
+    messages = [
+        {"role": "user", "content": "Do you take returns?"},
+        {"role": "assistant", "content": "Yes."},
+        {"role": "user", "content": "How long do refunds take?"},
+    ]
+    path = _written(tmp_path / "rows.jsonl", [{**ROWS[0], "question": messages}])
+    assert run(["score", "--json", str(path)]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["question"] == "How long do refunds take?"
+    assert record["history"] == [{"question": "Do you take returns?", "answer": "Yes."}]
