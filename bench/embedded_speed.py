@@ -30,6 +30,7 @@ from ragtrace.evaluation import Evaluator
 from ragtrace.judges.embedded import EmbeddedJudge
 from ragtrace.model import Interaction
 from ragtrace.testing import make_interaction
+from ragtrace_collector.garbage import collect_seldom
 
 if TYPE_CHECKING:
     from ragtrace.embedders.embedded import EmbeddedEmbedder
@@ -48,7 +49,8 @@ def measure(mode: str, language: str, file: str, count: int) -> dict[str, float]
     """CPU milliseconds an interaction in the best and the median batch, and the resident memory in MiB.
 
     ``mode``: ``judge`` alone, ``again`` with documents that it has read before, with an embedder that is
-    ``cold`` (every text is new to it) or ``warm``.
+    ``cold`` (every text is new to it) or ``warm``; each as in the collector's worker, except ``hosted``:
+    alone in a process whose garbage collection is Python's default.
     """
     embedder = embedder_for(mode)
     given = [
@@ -57,6 +59,8 @@ def measure(mode: str, language: str, file: str, count: int) -> dict[str, float]
     ]
     evaluator = Evaluator(EmbeddedJudge(), embedder)
     run(evaluator, given[count:], embedder)
+    if mode != "hosted":
+        collect_seldom()
     spent = []
     for first in range(0, BATCH if mode == "cold" else count, BATCH):  # an embedding takes its time
         batch = given[first : first + BATCH]
@@ -134,6 +138,7 @@ def first_score(times: int = 3) -> tuple[float, float]:
 
 MODES = {
     "judge": "judge alone, every document new",
+    "hosted": "the same in a host's process",
     "again": "judge alone, documents seen before",
     "cold": "with the embedder, every text new",
     "warm": "with the embedder, its cache warm",

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from ragtrace.errors import RagtraceError
 from ragtrace.model import Evaluation, Interaction
 from ragtrace_collector import otlp
+from ragtrace_collector.garbage import collect_seldom
 from ragtrace_collector.privacy import stay_local
 from ragtrace_collector.redaction import redacted
 from ragtrace_collector.worker_messages import (
@@ -77,6 +78,7 @@ async def _serve(out: BinaryIO) -> None:
     except (RagtraceError, ImportError, TypeError, ValueError) as error:
         _send(out, NotReady(str(error)))
         return
+    collect_seldom()
     infos = {bench: seat.evaluator.judge_info for bench, seat in seats.items()}
     _send(out, Ready(infos, seats[Bench.JUDGE].evaluator.metric_names))
     desk = _Desk(out, seats, setup.mapping)

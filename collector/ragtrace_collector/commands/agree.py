@@ -17,6 +17,7 @@ from ragtrace.errors import InputError
 from ragtrace.judged_rows import JudgedRow, judge_row
 from ragtrace.labelled import KINDS, LabelledRow, read_rows
 from ragtrace.model import Language
+from ragtrace_collector.garbage import collect_seldom
 from ragtrace_collector.judging import Judging, judge_options, make_judge
 from ragtrace_collector.trouble import JUDGE_FAILED, Trouble
 from ragtrace_collector.views import agreement as view
@@ -68,7 +69,9 @@ def command(
         raise InputError(_why_none(files, len(rows), metric))
     if plot is not None:
         view.check_plot(plot)  # before anything is paid for
-    judged = asyncio.run(_judged(wanted, make_judge(**judge)))
+    made = make_judge(**judge)
+    collect_seldom()
+    judged = asyncio.run(_judged(wanted, made))
     found = report(with_baselines(judged) if baselines else judged)
     if plot is not None:
         view.plot(found, plot)

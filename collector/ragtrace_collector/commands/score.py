@@ -20,6 +20,7 @@ from ragtrace.errors import ConfigError
 from ragtrace.evaluation import Evaluator
 from ragtrace.model import Evaluation, Interaction, Language, SpanRecord
 from ragtrace.records import evaluation_to_dict, interaction_to_dict
+from ragtrace_collector.garbage import collect_seldom
 from ragtrace_collector.inputs import Inputs
 from ragtrace_collector.judging import judge_options, make_judge
 from ragtrace_collector.mapping import read_mapping
@@ -159,6 +160,7 @@ async def _score(
 ) -> Trouble:
     made = make_judge(**judge)
     evaluator = Evaluator(made.judge, embedder=made.embedder, language=judged_in(lang))
+    collect_seldom()
     done: list[Evaluation] = []
     trouble = Trouble()
     try:

@@ -20,6 +20,7 @@ from ragtrace.evaluation import Evaluator
 from ragtrace.model import Interaction
 from ragtrace_collector.evaluating.journal import Forgetful, Journal
 from ragtrace_collector.evaluating.measuring import Measuring
+from ragtrace_collector.garbage import collect_seldom
 from ragtrace_collector.judging import make_judge
 
 
@@ -47,6 +48,7 @@ async def _serve(pipe: Connection, assignment: Assignment, journal: Journal | No
     store = Forgetful(journal) if journal is not None and assignment.fresh else journal
     made = make_judge(**assignment.judging, store=store)
     evaluator = assignment.measuring.evaluator(made)
+    collect_seldom()
     rows: asyncio.Queue[tuple[int, Interaction] | None] = asyncio.Queue()
     listener = (pipe, asyncio.get_running_loop(), rows)
     threading.Thread(target=_listen, args=listener, name="ragtrace-rows", daemon=True).start()

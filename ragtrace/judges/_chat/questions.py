@@ -11,14 +11,15 @@ from ragtrace.text.language import detect_language, is_cjk
 async def ask_usable_questions(
     ask: Callable[[], Awaitable[tuple[tuple[str, ...], bool | None]]], answer: str
 ) -> QuestionsPart:
-    """Ask at most twice: a reply without questions, or in another language, measures nothing."""
+    """Ask at most twice: a reply without questions, or in another language, measures nothing, and one that does
+    not say whether the answer is evasive leaves open whether there is anything to measure."""
     error = ""
     for _ in range(2):
         questions, evasive = await ask()
         usable = tuple(question for question in questions if _same_script(question, answer))
-        if usable:
-            return QuestionsPart(usable, bool(evasive))
-        error = "language_mismatch" if questions else "unparseable"
+        if usable and evasive is not None:
+            return QuestionsPart(usable, evasive)
+        error = "outside_enum" if usable else "language_mismatch" if questions else "unparseable"
     return QuestionsPart(error=error)
 
 

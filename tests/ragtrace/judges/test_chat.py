@@ -400,6 +400,24 @@ async def test_generated_questions_are_distinct_and_share_one_flag(bench: Any) -
     assert (reply.questions, reply.noncommittal) == (("Who?", "When?"), (True, True))
 
 
+@pytest.mark.parametrize("flag", ["maybe", 2, None])
+async def test_a_flag_for_evasiveness_outside_the_enum_is_asked_again_and_never_read_as_no(
+    bench: Any, flag: Any
+) -> None:
+    """Whether the answer commits to anything decides between a score and none."""
+    strange = {"questions": ["Who?"], "evasive": flag}
+    replies = iter([strange, {"questions": ["Who?"], "evasive": "no"}])
+    mended = await bench(lambda seen: next(replies)).ask(two_documents(), Want.QUESTIONS)
+    assert (mended.questions, mended.noncommittal, mended.fault(Want.QUESTIONS)) == (
+        ("Who?",),
+        (False,),
+        None,
+    )
+    lasting = await bench(strange).ask(two_documents(), Want.QUESTIONS)
+    assert lasting.questions == ()
+    assert lasting.fault(Want.QUESTIONS).reason == "outside_enum"
+
+
 @pytest.mark.parametrize(
     ("answer", "questions", "usable"),
     [

@@ -40,6 +40,10 @@ async def unharmed_loop() -> AsyncIterator[None]:
     others = asyncio.all_tasks()
     try:
         yield
+        if (
+            left := asyncio.all_tasks() - others
+        ):  # those that were told to stop need a turn of the loop for it
+            await asyncio.wait(left, timeout=5)
         assert asyncio.all_tasks() == others
         stop.set()
         assert await bystander
