@@ -18,8 +18,13 @@ import pytest
 import yaml
 from collector.collector_rig import backend
 
+from ragtrace.model import JudgeInfo
 from ragtrace.testing import make_trace
 from ragtrace_collector import otlp
+from ragtrace_collector.commands.collector import start_block
+from ragtrace_collector.config import Config
+from ragtrace_collector.exporters.target import Destination
+from ragtrace_collector.service import Running
 
 COMMAND = [sys.executable, "-m", "ragtrace_collector", "collector"]
 QUIET = ["--otlp-grpc", "off", "--admin", "off", "--spool", "off"]
@@ -211,3 +216,19 @@ def test_the_cost_of_a_remote_judge_is_said_before_it_arises(run: Callable[..., 
     )  # fmt: skip
     assert "5%" in process.line("judge  ")
     assert "requests" in process.line("cost")
+
+
+def test_destinations_on_one_host_are_told_apart_by_their_paths(tmp_path: Path) -> None:
+    """The start names each, with neither user, password nor query."""
+    config = Config(
+        export=tuple(
+            Destination(f"http://user:secret@127.0.0.1:9{path}?key=hidden")
+            for path in ("/a/v1/traces", "/b/v1/traces")
+        ),
+        out=tmp_path / "out.jsonl",
+    )
+    running = Running(http=None, grpc=None, admin=None, judge=JudgeInfo("embedded", "abc"))
+    told = start_block(config, running)
+    assert "http://127.0.0.1:9/a/v1/traces, http://127.0.0.1:9/b/v1/traces" in told
+    assert "secret" not in told
+    assert "hidden" not in told

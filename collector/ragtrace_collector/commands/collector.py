@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 import signal
+from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Any
@@ -145,7 +146,12 @@ def _listening(config: Config, running: Running) -> str:
 
 
 def _exporting(config: Config) -> str:
-    places = [destination.name for destination in config.export]
+    names = Counter(destination.name for destination in config.export)
+    places = [
+        # A path tells those on one host apart; elsewhere it is left out: some backends put a key in it.
+        f"{one.name}{urlsplit(one.url).path}" if names[one.name] > 1 else one.name
+        for one in config.export
+    ]
     if config.out is not None:
         places.append(str(config.out))
     return ", ".join(places) if config.export else ", ".join([*places, "judged traces are shown below"])
