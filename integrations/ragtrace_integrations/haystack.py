@@ -19,8 +19,14 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from haystack.tracing.tracer import Span, Tracer, enable_tracing
-from haystack.tracing.tracer import tracer as proxy
+from ragtrace.errors import MissingExtra
+
+try:
+    from haystack.tracing.tracer import Span, Tracer, enable_tracing
+    from haystack.tracing.tracer import tracer as proxy
+except ModuleNotFoundError as error:
+    raise MissingExtra("ragtrace_integrations.haystack", "haystack") from error
+
 from opentelemetry.context import Context
 from opentelemetry.trace import TracerProvider
 

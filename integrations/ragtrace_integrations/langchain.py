@@ -18,7 +18,13 @@ import functools
 from contextvars import ContextVar
 from typing import Any
 
-from langchain_core.tracers.context import register_configure_hook
+from ragtrace.errors import MissingExtra
+
+try:
+    from langchain_core.tracers.context import register_configure_hook
+except ModuleNotFoundError as error:
+    raise MissingExtra("ragtrace_integrations.langchain", "langchain") from error
+
 from opentelemetry.trace import TracerProvider
 
 from ragtrace_integrations._langchain_handler import RagtraceCallbackHandler

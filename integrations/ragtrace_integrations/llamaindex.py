@@ -17,8 +17,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from llama_index_instrumentation import get_dispatcher
-from llama_index_instrumentation.span import active_span_id
+from ragtrace.errors import MissingExtra
+
+try:
+    from llama_index_instrumentation import get_dispatcher
+    from llama_index_instrumentation.span import active_span_id
+except ModuleNotFoundError as error:
+    raise MissingExtra("ragtrace_integrations.llamaindex", "llamaindex") from error
+
 from opentelemetry.context import Context
 from opentelemetry.trace import TracerProvider
 
