@@ -71,7 +71,9 @@ def explain(
     sentences = _SENTENCES[language]
     if conflict is not None and (conflict.contradicts or support is Support.SUPPORTED):
         return sentences[conflict.kind].format(
-            said=conflict.claimed, found=_cut(conflict.found), rank=conflict.passage.rank
+            said=_as_written(conflict.claimed, claim.text),
+            found=_cut(_as_written(conflict.found, conflict.passage.text)),
+            rank=conflict.passage.rank,
         )
     if evidence is None:
         return sentences["nothing"]
@@ -80,7 +82,7 @@ def explain(
         kind, said = _how_sure(claim, evidence, probability)
         return sentences[kind].format(rank=rank, said=_cut(said), quote=_cut(evidence.best.text))
     kind, said = _what_is_missing(claim, evidence)
-    return sentences[kind].format(said=_cut(said), rank=rank)
+    return sentences[kind].format(said=_cut(_as_written(said, claim.text)), rank=rank)
 
 
 def together(ranks: Sequence[int], language: Language) -> str:
@@ -173,6 +175,12 @@ def _weakest_part(claim: ClaimText, near: frozenset[str]) -> str:
 
 
 _HELD = 0.6
+
+
+def _as_written(said: str, text: str) -> str:
+    """``said``, which may be in lower case, as ``text`` writes it; as it is where it is not in there."""
+    found = re.search(re.escape(said), text, re.IGNORECASE)
+    return found[0] if found and said else said
 
 
 def _cut(text: str) -> str:
