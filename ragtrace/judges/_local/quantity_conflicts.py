@@ -112,7 +112,8 @@ def _is_spanned(claimed: Quantity, passage: Passage) -> bool:
 
 def _quantity_conflict(claim: ClaimText, claimed: Quantity, rival: _Match) -> Conflict:
     said, found = claimed.text, rival.found.text
-    if claimed.bound != rival.found.bound:
+    same_figures = (claimed.low, claimed.high) == (rival.found.low, rival.found.high)
+    if claimed.bound != rival.found.bound and same_figures:  # others differ in the document's own words
         said, found = (_with_bound(quantity, claim.language) for quantity in (claimed, rival.found))
     return Conflict("quantity", said, found, rival.passage)
 

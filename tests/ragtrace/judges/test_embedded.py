@@ -62,6 +62,11 @@ def test_an_invented_claim_is_not_found():
             "Refunds take 7 days.",
             "the answer says 7 days, document [1] says 3–5 days",
         ),
+        (
+            "Refunds are paid within 3–5 days.",
+            "Refunds take 7 days.",
+            "the answer says 7 days, document [1] says 3–5 days",
+        ),
         ("退款将在3–5天内到账。", "退款将在7天内到账。", "回答说 7天，文档[1]说 3–5天"),
         (
             "The shop opened in March 2019.",
