@@ -11,8 +11,8 @@ from ragtrace.text.language import detect_language, is_cjk
 async def ask_usable_questions(
     ask: Callable[[], Awaitable[tuple[tuple[str, ...], bool | None]]], answer: str
 ) -> QuestionsPart:
-    """Ask at most twice: a reply without questions, or in another language, measures nothing, and one that does
-    not say whether the answer is evasive leaves open whether there is anything to measure."""
+    """Ask at most twice: a reply without questions, or in another language, measures nothing, and one that
+    does not say whether the answer is evasive leaves open whether there is anything to measure."""
     error = ""
     for _ in range(2):
         questions, evasive = await ask()
