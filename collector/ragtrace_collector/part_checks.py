@@ -7,16 +7,15 @@ scoring worker.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
+from ragtrace import judges
 from ragtrace.errors import ConfigError
 from ragtrace.wrong_settings import check_keywords
 from ragtrace_collector.config import JudgePart, Part
-from ragtrace_collector.settings import read_secret
-from ragtrace_collector.wiring import build_rules
+from ragtrace_collector.wiring import build_rules, judge_options
 
 Read = TypeVar("Read")
 
@@ -58,22 +57,7 @@ def _below(settings: Mapping[str, Any], section: str, key: str) -> object:
 
 
 def _judge(part: Part) -> None:
-    options = part.options
-    if (file := options.pop("api_key_file", None)) is not None:
-        options["api_key"] = read_secret(Path(file), "judge.api_key_file")
-    if part.use == "embedded":
-        from ragtrace.judges.embedded import EmbeddedJudge
-
-        check_keywords(EmbeddedJudge, options, "judge")
-    elif part.use in {"openai", "cascade"}:
-        from ragtrace.judges.chat import read_options
-
-        own = {"precision", "languages"} if part.use == "cascade" else set[str]()
-        read_options({name: value for name, value in options.items() if name not in own})
-    elif ":" not in part.use:
-        raise ConfigError(
-            f"{part.use!r} is neither embedded, openai, cascade, nor a path my_pkg.mod:Class", "judge.use"
-        )
+    judges.check(part.use, judge_options(part))
 
 
 def _embedder(part: Part) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlsplit, urlunsplit
 
+from ragtrace.endpoint.address import base_of
 from ragtrace.model import Language, Status
+from ragtrace.redact import host_of
 from ragtrace_collector.words.reasons import reason_words
 
 JUDGE_FAILED = 3
@@ -102,5 +103,5 @@ def lost_to(outcomes: Mapping[str, Mapping[str, Any]]) -> str | None:
 
 def _shown(base_url: str | None) -> str:
     """The endpoint without what may be secret: user, password, query."""
-    parts = urlsplit((base_url or os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1").strip())
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment=""))
+    base = base_of(base_url)
+    return urlunsplit(urlsplit(base)._replace(netloc=host_of(base), query="", fragment=""))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from ragtrace.errors import ConfigError, one_or_all
 from ragtrace.redact import Redactor, named
@@ -39,19 +40,28 @@ def build_rules(parts: Sequence[Part]) -> dict[str, Policy]:
     return rules
 
 
+def judge_options(part: Part) -> dict[str, Any]:
+    """The options of a judge, its key read from the file that holds it.
+
+    Raises:
+        ConfigError: the file cannot be read, or is empty.
+    """
+    options = part.options
+    if (file := options.pop("api_key_file", None)) is not None:
+        options["api_key"] = read_secret(Path(file), "judge.api_key_file")
+    return options
+
+
 def worker_setup(config: Config) -> Setup:
     """What the scoring worker shall be.
 
     Raises:
         ConfigError: the key file of the judge cannot be read.
     """
-    options = config.judge.options
-    if (file := options.pop("api_key_file", None)) is not None:
-        options["api_key"] = read_secret(Path(file), "judge.api_key_file")
     embedder = config.embedder or Part(use="embedded")
     judge = JudgeSetup(
         config.judge.use,
-        options,
+        judge_options(config.judge),
         embedder=None if embedder.use == "off" else embedder.use,
         embedder_options=embedder.options,
         redact=config.redacts,

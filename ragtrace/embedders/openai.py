@@ -15,8 +15,8 @@ import weakref
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ragtrace.endpoint.address import api_url, headers, proxy_of
-from ragtrace.endpoint.retrying import asked_pause, backoff
+from ragtrace.endpoint.address import api_url, proxy_of
+from ragtrace.endpoint.retrying import asked_pause, backoff, is_transient
 from ragtrace.endpoint.untraced import untraced
 from ragtrace.errors import JudgeError, JudgeTimeout, JudgeUnavailable, MissingExtra
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_TRANSIENT = frozenset({408, 409, 425, 429})
 _LONGEST_PAUSE = 30.0
 _MOST_BYTES_A_TEXT = 2**19
 """More than any model's vector takes when it is written out."""
@@ -113,9 +112,11 @@ class OpenAIEmbedder:
         while True:
             try:
                 return _vectors(await self._request(texts), len(texts))
+            except _Denied:
+                raise
             except JudgeUnavailable as failure:
                 pause = backoff(attempt, failure.retry_after, random.random())  # noqa: S311  # spreads load
-                if not _may_pass(failure) or attempt >= self._attempts or pause > _LONGEST_PAUSE:
+                if attempt >= self._attempts or pause > _LONGEST_PAUSE:
                     raise
             attempt += 1
             await self._sleep(pause)
@@ -142,28 +143,22 @@ class OpenAIEmbedder:
         except aiohttp.ClientError as error:
             raise JudgeUnavailable("embedder_unreachable") from error
         if said.status >= 400:
+            failed = JudgeUnavailable if is_transient(said.status) else _Denied
             pause = asked_pause(said.headers, time.time())
-            raise JudgeUnavailable(f"embedder_http_{said.status}", retry_after=pause)
+            raise failed(f"embedder_http_{said.status}", retry_after=pause)
         return said.body
 
     def _session(self) -> aiohttp.ClientSession:
-        import aiohttp
+        from ragtrace.endpoint.fetching import open_session
 
         loop = asyncio.get_running_loop()
         if (session := self._sessions.get(loop)) is None:
-            # No trust_env: it would send what a netrc file holds for the host, or refuse our own header.
-            session = self._sessions[loop] = aiohttp.ClientSession(
-                headers=headers(self._key),
-                timeout=aiohttp.ClientTimeout(total=self._timeout),
-                connector=aiohttp.TCPConnector(limit=0),  # whoever judges limits
-            )
+            session = self._sessions[loop] = open_session(self._key, self._timeout)
         return session
 
 
-def _may_pass(failure: JudgeUnavailable) -> bool:
-    """Whether the same request may fare better later."""
-    status = failure.reason.removeprefix("embedder_http_")
-    return not status.isdecimal() or int(status) in _TRANSIENT or int(status) >= 500
+class _Denied(JudgeUnavailable):
+    """The endpoint answered, and would answer the same request no better later."""
 
 
 def _vectors(said: bytes, count: int) -> list[Any]:

@@ -18,8 +18,13 @@ def chat_url(base_url: str | None) -> str:
     return api_url(base_url, "/chat/completions", "judge.base_url")
 
 
+def base_of(base_url: str | None) -> str:
+    """``base_url``, where ``None`` ``OPENAI_BASE_URL``, else OpenAI's own."""
+    return (base_url or os.environ.get("OPENAI_BASE_URL") or _DEFAULT).strip()
+
+
 def api_url(base_url: str | None, path: str, option: str) -> str:
-    """The URL of ``path`` below ``base_url`` (``None`` = ``OPENAI_BASE_URL``, else OpenAI's own).
+    """The URL of ``path`` below ``base_url``, or the base that :func:`base_of` puts in its place.
 
     A query stays behind the path, where some gateways want a version; a base that ends in ``path`` is taken
     as it is. ``option`` is what errors call the base.
@@ -27,8 +32,7 @@ def api_url(base_url: str | None, path: str, option: str) -> str:
     Raises:
         ConfigError: it is no URL of HTTP, or holds a password.
     """
-    base = base_url or os.environ.get("OPENAI_BASE_URL") or _DEFAULT
-    parts = urlsplit(base.strip())
+    parts = urlsplit(base_of(base_url))
     if parts.username is not None:
         raise ConfigError("must hold no user or password; a key goes into api_key", option)
     if parts.scheme not in {"http", "https"} or not parts.hostname:

@@ -8,6 +8,7 @@ from urllib.parse import urljoin, urlsplit
 
 import aiohttp
 
+from ragtrace.endpoint.address import headers
 from ragtrace.errors import JudgeError
 
 MAX_REPLY_BYTES = 16 * 2**20
@@ -26,6 +27,16 @@ class Fetched:
     status: int
     headers: Mapping[str, str]
     body: bytes
+
+
+def open_session(key: str, timeout: float) -> aiohttp.ClientSession:
+    """Connections of the running event loop, whose requests show ``key`` and may take ``timeout`` seconds."""
+    # No trust_env: it would send what a netrc file holds for the host, or refuse our own header.
+    return aiohttp.ClientSession(
+        headers=headers(key),
+        timeout=aiohttp.ClientTimeout(total=timeout),
+        connector=aiohttp.TCPConnector(limit=0),  # whoever asks limits
+    )
 
 
 async def post(

@@ -1,9 +1,16 @@
-"""How long to wait before a request is sent again."""
+"""Whether a request is worth sending again, and how long to wait before."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
+
+_TRANSIENT = frozenset({408, 409, 425, 429})
+
+
+def is_transient(status: int) -> bool:
+    """Whether the same request may fare better later than with an answer of this HTTP ``status``."""
+    return status >= 500 or status in _TRANSIENT
 
 
 def backoff(attempt: int, retry_after: float | None, jitter: float) -> float:

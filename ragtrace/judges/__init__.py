@@ -13,7 +13,41 @@ from ragtrace.wrong_settings import check_keywords
 if TYPE_CHECKING:
     from ragtrace.judges.chat import VerdictStore
 
-__all__ = ["Fault", "Judge", "JudgeReply", "JudgeRequest", "ReferenceClaim", "Usage", "Want", "create"]
+__all__ = [
+    "Fault",
+    "Judge",
+    "JudgeReply",
+    "JudgeRequest",
+    "ReferenceClaim",
+    "Usage",
+    "Want",
+    "check",
+    "create",
+]
+
+
+_CASCADES = frozenset({"precision", "languages"})
+"""Options of a cascade; all others are its model's."""
+
+
+def check(use: str, options: Mapping[str, Any]) -> None:
+    """Whether there is the judge that ``use`` names, and takes ``options``; nothing is built or called, and a
+    class of the user's own is not loaded.
+
+    Raises:
+        ConfigError: no such judge, or it does not take these options.
+    """
+    if use == "embedded":
+        from ragtrace.judges.embedded import EmbeddedJudge
+
+        check_keywords(EmbeddedJudge, options, "judge")
+    elif use in {"openai", "cascade"}:
+        from ragtrace.judges.chat import read_options
+
+        own = _CASCADES if use == "cascade" else frozenset[str]()
+        read_options({name: value for name, value in options.items() if name not in own})
+    elif ":" not in use:
+        raise _no_such(use)
 
 
 def create(use: str, options: Mapping[str, Any], *, store: VerdictStore | None = None) -> Judge:
@@ -53,10 +87,9 @@ def create(use: str, options: Mapping[str, Any], *, store: VerdictStore | None =
 
 
 def _cascade(options: Mapping[str, Any], store: VerdictStore | None) -> Judge:
-    """``precision`` and ``languages`` are the cascade's, all other options its model's."""
     from ragtrace.judges.cascade import CascadeJudge
 
-    own = {name: value for name, value in options.items() if name in {"precision", "languages"}}
+    own = {name: value for name, value in options.items() if name in _CASCADES}
     if "languages" in own:
         own["languages"] = tuple(own["languages"])
     rest = {name: value for name, value in options.items() if name not in own}
@@ -71,10 +104,14 @@ def load(use: str) -> Any:
     """
     module, colon, name = use.partition(":")
     if not colon:
-        raise ConfigError(
-            f"{use!r} is neither embedded, openai, cascade, nor a path my_pkg.mod:Class", "judge.use"
-        )
+        raise _no_such(use)
     try:
         return getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError) as error:
         raise ConfigError(f"cannot load {use!r}: {error}", "judge.use") from error
+
+
+def _no_such(use: str) -> ConfigError:
+    return ConfigError(
+        f"{use!r} is neither embedded, openai, cascade, nor a path my_pkg.mod:Class", "judge.use"
+    )

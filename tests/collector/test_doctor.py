@@ -6,6 +6,7 @@ import asyncio
 import string
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from collector.collector_rig import backend, running
@@ -59,6 +60,13 @@ def test_a_trace_that_was_never_seen() -> None:
     assert "not seen" in words(from_story({"trace_id": TRACE, "seen": False}))
 
 
+def released(interaction: dict[str, Any]) -> dict[str, Any]:
+    """The story of a trace whose one interaction was released by its entry, 2.1 s after it came."""
+    came = {"entry_span_id": "01" * 8, "complete_after_seconds": 2.1, "release_reason": "entry"}
+    story = {"trace_id": TRACE, "seen": True, "rag_spans": 3, "state": "released"}
+    return story | {"interactions": [came | interaction]}
+
+
 def test_a_trace_that_is_still_held() -> None:
     """It is said what it waits for."""
     story = {"trace_id": TRACE, "seen": True, "rag_spans": 1, "state": "held", "interactions": []}
@@ -78,27 +86,18 @@ def test_an_interaction_tells_its_decision_and_every_status() -> None:
     """Scores on one line, each reason for a missing one on its own."""
     told = words(
         from_story(
-            {
-                "trace_id": TRACE,
-                "seen": True,
-                "rag_spans": 3,
-                "state": "released",
-                "interactions": [
-                    {
-                        "entry_span_id": "01" * 8,
-                        "complete_after_seconds": 2.1,
-                        "release_reason": "entry",
-                        "fields": {"question": True, "documents": False, "answer": True},
-                        "explained": ["dialect: openinference-langchain"],
-                        "decision": {"verb": "judge", "probability": 0.05, "rule": "share"},
-                        "outcomes": {
-                            "citation_presence": {"status": "scored", "value": 0.5},
-                            "faithfulness": {"status": "not_applicable", "reason": "documents_not_recorded"},
-                        },
-                        "diagnosis": "undetermined",
-                    }
-                ],
-            }
+            released(
+                {
+                    "fields": {"question": True, "documents": False, "answer": True},
+                    "explained": ["dialect: openinference-langchain"],
+                    "decision": {"verb": "judge", "probability": 0.05, "rule": "share"},
+                    "outcomes": {
+                        "citation_presence": {"status": "scored", "value": 0.5},
+                        "faithfulness": {"status": "not_applicable", "reason": "documents_not_recorded"},
+                    },
+                    "diagnosis": "undetermined",
+                }
+            )
         )
     )
     for part in (
@@ -177,25 +176,16 @@ def test_chinese_throughout() -> None:
 def test_chinese_has_its_own_punctuation_and_reasons() -> None:
     """No half-width colon between Chinese words, no code in place of a reason."""
     told = from_story(
-        {
-            "trace_id": TRACE,
-            "seen": True,
-            "rag_spans": 3,
-            "state": "released",
-            "interactions": [
-                {
-                    "entry_span_id": "01" * 8,
-                    "complete_after_seconds": 2.1,
-                    "release_reason": "entry",
-                    "decision": {"verb": "judge", "probability": 1.0, "rule": "share"},
-                    "outcomes": {
-                        "citation_correctness": {"status": "not_applicable", "reason": "no_citations"},
-                        "citation_coverage": {"status": "not_applicable", "reason": "no_citations"},
-                    },
-                    "diagnosis": "ok",
-                }
-            ],
-        },
+        released(
+            {
+                "decision": {"verb": "judge", "probability": 1.0, "rule": "share"},
+                "outcomes": {
+                    "citation_correctness": {"status": "not_applicable", "reason": "no_citations"},
+                    "citation_coverage": {"status": "not_applicable", "reason": "no_citations"},
+                },
+                "diagnosis": "ok",
+            }
+        ),
         "zh",
     )
     assert "    已评判：规则 share，概率 1" in told

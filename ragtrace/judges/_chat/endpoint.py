@@ -8,9 +8,8 @@ import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-import aiohttp
-
-from ragtrace.endpoint.address import chat_url, headers, proxy_of
+from ragtrace.endpoint.address import chat_url, proxy_of
+from ragtrace.endpoint.fetching import open_session
 from ragtrace.endpoint.retrying import backoff
 from ragtrace.errors import JudgeError, JudgeTimeout, JudgeUnavailable
 from ragtrace.judges._chat.completion import Completion
@@ -178,12 +177,7 @@ class Endpoint:
     def _access(self) -> _Access:
         loop = asyncio.get_running_loop()
         if (access := self._accesses.get(loop)) is None:
-            session = aiohttp.ClientSession(
-                headers=headers(self._options.key()),
-                timeout=aiohttp.ClientTimeout(total=self._options.timeout),
-                connector=aiohttp.TCPConnector(limit=0),  # the limiter is what limits
-                # No trust_env: it would send what a netrc file holds for the host, or refuse our own header.
-            )
+            session = open_session(self._options.key(), self._options.timeout)
             limiter = Limiter(self._options.concurrency, self._clock, self._sleep)
             access = self._accesses[loop] = _Access(Line(session, self._url, proxy_of(self._url)), limiter)
         return access

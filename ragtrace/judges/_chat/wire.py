@@ -14,7 +14,7 @@ from typing import Any
 import aiohttp
 
 from ragtrace.endpoint.fetching import Fetched, post
-from ragtrace.endpoint.retrying import asked_pause
+from ragtrace.endpoint.retrying import asked_pause, is_transient
 from ragtrace.errors import JudgeError
 from ragtrace.judges._chat.completion import Completion, error_within, read_completion
 from ragtrace.judges._chat.options import ChatOptions
@@ -23,7 +23,6 @@ from ragtrace.judges._chat.streamed import read_stream
 from ragtrace.judges._chat.traits import Format, Traits, is_content_filter, is_window_refusal, window_in
 
 _PUSH_BACK = frozenset({429, 503, 529})
-_TRANSIENT = frozenset({408, 409, 425})
 _REFUSALS = frozenset({400, 415, 422})
 _TOO_LARGE = 413
 _DENIED = {401: "unauthorized", 403: "forbidden", 404: "not_found"}
@@ -144,7 +143,7 @@ def translated(status: int, message: str, retry_after: float | None) -> Exceptio
     if status in _PUSH_BACK:
         reason = "rate_limited" if status == 429 else "overloaded"
         return Transient(reason, pushed_back=True, retry_after=retry_after)
-    if status >= 500 or status in _TRANSIENT:
+    if is_transient(status):
         return Transient("server_error", retry_after=retry_after)
     return JudgeError(_DENIED.get(status, "bad_request"))
 

@@ -179,8 +179,12 @@ class Case:
         """Whether ``text`` is Chinese and no document is, or the other way round."""
         if not self.single or not any(map(str.isalpha, text)):
             return False
-        chinese = detect_language(text) == "zh"
-        return all(_is_chinese(document) is not chinese for document in self.corpus.documents)
+        return (detect_language(text) == "zh") not in self._are_documents_chinese
+
+    @cached_property
+    def _are_documents_chinese(self) -> frozenset[bool]:
+        """Which of both there is among the documents."""
+        return frozenset(map(_is_chinese, self.corpus.documents))
 
     # --- relevance
 
